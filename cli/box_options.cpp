@@ -1,3 +1,4 @@
+#include <ipybox/sandbox/parent_proxy_url.hpp>
 #include <ipybox/sandbox/sandbox_config.hpp>
 
 #include <CLI/App.hpp>
@@ -58,10 +59,46 @@ std::string check_host(std::string const& pattern) {
     return read ? std::string() : read.error().text();
 }
 
+std::string check_address(std::string const& range) {
+    auto const read = sandbox_config::address_range::parse(range);
+    return read ? std::string() : read.error().text();
+}
+
+std::string check_proxy(std::string const& url) {
+    if (url == "env") return {};
+    auto const read = detail::parent_proxy_url::parse(url);
+    return read ? std::string() : read.error().text() + ", or env";
+}
+
 std::string check_limit(std::string const& text) {
     sandbox_limits ignored;
     auto const set = set_limit(ignored, text);
     return set ? std::string() : set.error().text();
+}
+
+/// --allow-address, --proxy, --ca-certs
+void add_network_options(CLI::App& command, network_choice& network) {
+    command
+        .add_option("--allow-address", network.addresses,
+                    "Let hosts that are allowed lead to an address of your own network, for the code and for\n"
+                    "packages: 10.20.0.0/16, 192.168.1.10; may be given more than once")
+        ->type_name("RANGE")
+        ->allow_extra_args(false)
+        ->check(check_address);
+    command
+        .add_option("--proxy", network.proxy,
+                    "Reach hosts through your network's proxy, http://[USER:PASSWORD@]HOST:PORT, but for those\n"
+                    "of NO_PROXY; env: the one that HTTPS_PROXY or HTTP_PROXY names")
+        ->type_name("URL")
+        ->check(offers({"env"}))
+        ->check(check_proxy);
+    command
+        .add_option("--ca-certs", network.certificates,
+                    "Certificates (PEM) that pip and the code trust, as those of a proxy that looks into HTTPS\n"
+                    "(default: for pip PIP_CERT, REQUESTS_CA_BUNDLE, SSL_CERT_FILE, pip.conf, else the system's)")
+        ->type_name("FILE")
+        ->check(check_given)
+        ->check(CLI::Validator(CLI::ExistingFile).description(""));
 }
 
 } // namespace
@@ -130,6 +167,7 @@ CLI::Option* add_sandbox_options(CLI::App& command, box_options& options, missin
         ->type_name("HOST")
         ->allow_extra_args(false)
         ->check(check_host);
+    add_network_options(command, options.network);
     auto const allow = [&options](std::vector<std::string> const& names) {
         for (auto const& name : names) options.allow.push_back(*system_access::named(name));
     };
@@ -170,6 +208,12 @@ void add_kernel_options(CLI::App& command, box_options& options) {
         ->check(check_given)
         ->check(check_output_directory);
     add_python_option(command, options.python);
+    command
+        .add_option("--cache", options.cache,
+                    "Keep what libraries fetch (models, data, fonts) in this directory, for the code of later runs\n"
+                    "alone (default: in one that is gone at the end)")
+        ->type_name("DIR")
+        ->check(check_given);
 }
 
 void add_server_options(CLI::App& command, box_options& options) {

@@ -33,11 +33,19 @@ struct package_choice {
     std::vector<std::filesystem::path> wheels;
 };
 
+/// The way to hosts, of the code and of pip.
+struct network_choice {
+    std::vector<std::string> addresses; ///< ranges that are not public, and that hosts may lead to all the same
+    std::string proxy;                  ///< URL, or "env": what the environment says; empty: none
+    std::filesystem::path certificates; ///< of authorities, in PEM format; empty: those of the system
+};
+
 /// The options that `ipybox run` and `ipybox mcp` share: the kernel, its sandbox, and the actions of its code.
 struct box_options {
     sandbox_choice sandbox = sandbox_choice::bubblewrap;
     std::filesystem::path sandbox_config;   ///< a file; empty: the default
     std::vector<std::string> allowed_hosts; ///< that code may reach by name, besides those of the configuration
+    network_choice network;
     bool asks_for_hosts = false;      ///< hosts that are named nowhere are asked for, where there is no configuration
     std::vector<system_access> allow; ///< what sandbox and guard leave open
     sandbox_limits limits;
@@ -45,6 +53,7 @@ struct box_options {
     std::filesystem::path sessions_dir; ///< of named sessions, within working_dir: where they write; empty: one kernel
     std::filesystem::path images_dir;
     std::filesystem::path python;
+    std::filesystem::path cache;      ///< of libraries of the code; empty: a private one
     std::filesystem::path mcp_config; ///< a file of `mcpServers`; empty: none
     std::optional<std::chrono::milliseconds>
         tool_timeout; ///< of a call and of a list of tools, in the place of what the file says
@@ -71,7 +80,7 @@ enum class missing_config { refused, left_out };
 CLI::Option* add_sandbox_options(CLI::App& command, box_options& options,
                                  missing_config missing = missing_config::refused);
 
-/// --python, --images-dir
+/// --python, --images-dir, --cache
 void add_kernel_options(CLI::App& command, box_options& options);
 
 /// --mcp-config, --tool-timeout

@@ -61,7 +61,7 @@ result<executor_options> executor_options_of(run_options const& options) {
     if (!read) return failure(read);
     auto result = *std::move(read);
     if (!options.packages.directory.empty()) {
-        auto packages = packages_of(options.packages);
+        auto packages = packages_of(options);
         if (!packages) return failure(packages);
         result.kernel.packages = *std::move(packages);
     }

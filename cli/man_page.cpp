@@ -125,7 +125,7 @@ std::string man_page(command_description const& program, std::string_view versio
                        "\" \"User Commands\"\n.SH NAME\n" + program.name + " \\- " + roff_text(summary) +
                        "\n.SH SYNOPSIS\n";
     for (auto const& command : program.commands) page += synopsis_of(program.name, command) + ".br\n";
-    page += "\\fB" + program.name + "\\fR \\fIoption\\fR\n.SH OPTIONS\n" + options_of(program) + ".SH COMMANDS\n";
+    page += "\\fB" + program.name + "\\fR [\\fIoptions\\fR]\n.SH OPTIONS\n" + options_of(program) + ".SH COMMANDS\n";
     for (auto const& command : program.commands)
         page +=
             ".SS " + command.name + "\n" + paragraphs(command.about) + options_of(command) + as_it_is(command.footer);

@@ -77,13 +77,14 @@ result<code_session_options> session_options_of(mcp_options const& options, serv
     auto read = box_executor_options(options);
     if (!read) return failure(read);
     auto& box = session.executor = *std::move(read);
-    auto packages = packages_of(options.packages);
+    auto packages = packages_of(options);
     if (!packages) return failure(packages);
     box.kernel.packages = *std::move(packages);
 
     auto const env = read_workspace_env(options.working_dir);
     for (auto const& notice : env.notices) log(log_level::warning, notice);
-    box.kernel.env = env.kernel;
+    auto const given = std::exchange(box.kernel.env, env.kernel);
+    box.kernel.env.insert(given.begin(), given.end());
     box.kernel.untrusted_env = env.kernel_of_file;
     mcp::registry_options servers;
     servers.variables = [host = env.host](std::string const& name) -> std::optional<std::string> {

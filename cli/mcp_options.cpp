@@ -164,6 +164,10 @@ std::vector<std::string> with_workspace(std::vector<std::string> words) {
 
 /// Walls are made of what bubblewrap has.
 void check_sessions(mcp_options const& options) {
+    if (options.sessions && !options.cache.empty())
+        throw CLI::ExcludesError("--cache and --sessions exclude each other: each session keeps its caches in "
+                                 "sessions/NAME/.cache",
+                                 CLI::ExitCodes::ExcludesError);
     bool const has_walls = options.sandbox == sandbox_choice::bubblewrap;
     if (!options.sessions || has_walls || options.sandbox == sandbox_choice::none) return;
     throw CLI::ValidationError("--sessions", "the sandbox " + std::string(name_of(options.sandbox)) +
@@ -211,6 +215,7 @@ void add_mcp_command(CLI::App& program, mcp_options& options) {
     // Of the Python package it is a flag.
     add_sandbox_options(mcp, options, missing_config::left_out)->expected(0, 1)->default_str("bubblewrap");
     add_kernel_options(mcp, options);
+    mcp.get_option("--images-dir")->description("Where pictures are saved (default: images in the workspace)");
     add_server_options(mcp, options);
     add_package_options(mcp, options.packages);
     add_action_options(mcp, options);

@@ -96,7 +96,7 @@ struct approval_words {
 void add_action_options_of_run(CLI::App& run, run_options& options, approval_words& approval) {
     add_server_options(run, options);
     run.add_flag("--require-servers", options.require_servers,
-                 "End before the first cell where a server does not start");
+                 "End before the first cell where a server cannot be used, or does not start");
     run.add_flag("--approve-shell-cmds", options.approve_shell_cmds, "Ask before shell commands, too (!ls, %%bash)");
     add_action_options(run, options);
     run.add_option("--approve", approval.mode,
@@ -155,8 +155,9 @@ void choose_approval(run_options& options, approval_words const& approval) {
 /// What is about actions is not to be passed over: a kernel that starts programs by itself would seem to ask.
 void check_kernel(CLI::App const& run) {
     if (run.count("--kernel") == 0) return;
-    for (auto const* option : {"ARG", "--mcp-config", "--tool-timeout", "--require-servers", "--approve-shell-cmds",
-                               "--require-shell-escape", "--approve", "--yes", "--deny", "--audit-log", "--packages"})
+    for (auto const* option :
+         {"ARG", "--mcp-config", "--tool-timeout", "--require-servers", "--approve-shell-cmds",
+          "--require-shell-escape", "--approve", "--yes", "--deny", "--audit-log", "--packages", "--cache"})
         if (run.count(option) > 0)
             throw CLI::ExcludesError(
                 std::string(option) +

@@ -68,7 +68,7 @@ struct ipybox::approval_traits<corporate::reading_rules> {
             if (!rules.programs.contains(program))
                 return decision::reject(program + " is not among the programs that only read");
         }
-        return decision::accept();
+        return decision::accept_commands(); // these, however a shell would read the text
     }
 };
 //! [approval_traits]

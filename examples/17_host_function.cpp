@@ -73,6 +73,14 @@ int main() {
     });
     if (auto added = box.add_tool(std::move(book)); !added) return complain(added.error());
 
+    //! [options]
+    // Options come last: what the function does to the world, for rules and for people, and where it is called.
+    ipybox::host_tool count_seats(
+        "seats", "Counts the free seats", [] { return 120; },
+        {.executor = ipybox::host_tool::own_strand(), .title = "Free seats", .read_only = true});
+    //! [options]
+    if (auto added = box.add_tool(std::move(count_seats)); !added) return complain(added.error());
+
     // Code finds the functions in the package `host`, unless another name is given.
     if (auto made = box.generate_mcp_sources("host", dir / "mcptools"); !made) return complain(made.error());
     //! [tool]

@@ -19,7 +19,8 @@ class event_queue;
  * \brief The events of one execution, in order, the result last.
  * \details A reader that is slow slows the kernel down; memory stays bounded. A stream that is dropped before its end
  * interrupts the code: nothing hangs and the executor is usable.
- * \par Thread safety Distinct objects: safe. Shared objects: unsafe; one `next` at a time.
+ * \par Thread safety Distinct objects: safe. Shared objects: unsafe; one `next` at a time: a
+ * second `async_next` ends the first, which completes without an event.
  * \par Object lifetimes May outlive its executor: the last event is then errc::not_running. One that was moved from has
  * no events.
  */

@@ -208,7 +208,7 @@ class basic_executor : public detail::executor_operations<Transport> {
     basic_executor(std::optional<asio::any_io_executor> io, executor_options options, std::shared_ptr<policies> shared,
                    std::shared_ptr<kernel_host> host, std::shared_ptr<Transport> transport)
         : base(detail::make_session(std::move(io), std::move(options), approval_in(shared), wrapper_in(shared),
-                                    std::move(host), detail::make_link(transport))),
+                                    std::move(host), detail::make_link(transport), detail::this_build())),
           policies_(std::move(shared)), transport_(transport) {}
 
     static std::shared_ptr<policies> share(SandboxPolicy sandbox, ApprovalPolicy approval) {

@@ -95,6 +95,7 @@
 #include <ipybox/jupyter/impl/mime_bundle.ipp>
 #include <ipybox/jupyter/impl/signature.ipp>
 #include <ipybox/jupyter/impl/wire_format.ipp>
+#include <ipybox/kernel/impl/cache_directory.ipp>
 #include <ipybox/kernel/impl/confinement.ipp>
 #include <ipybox/kernel/impl/interpreter.ipp>
 #include <ipybox/kernel/impl/kernel_host.ipp>
@@ -109,6 +110,7 @@
 #include <ipybox/mcp/impl/client.ipp>
 #include <ipybox/mcp/impl/client_core.ipp>
 #include <ipybox/mcp/impl/connection.ipp>
+#include <ipybox/mcp/impl/first_words.ipp>
 #include <ipybox/mcp/impl/handshake_machine.ipp>
 #include <ipybox/mcp/impl/json_writer.ipp>
 #include <ipybox/mcp/impl/launch_habits.ipp>
@@ -171,6 +173,7 @@
 #include <ipybox/packages/impl/package_layer.ipp>
 #include <ipybox/packages/impl/package_order.ipp>
 #include <ipybox/packages/impl/package_output.ipp>
+#include <ipybox/packages/impl/pip_certificates.ipp>
 #include <ipybox/rules/impl/annotations_pattern.ipp>
 #include <ipybox/rules/impl/approval_rules.ipp>
 #include <ipybox/rules/impl/approval_subject.ipp>
@@ -199,6 +202,7 @@
 #include <ipybox/sandbox/impl/landlock_grants.ipp>
 #include <ipybox/sandbox/impl/landlock_sandbox.ipp>
 #include <ipybox/sandbox/impl/network_host.ipp>
+#include <ipybox/sandbox/impl/parent_proxy_url.ipp>
 #include <ipybox/sandbox/impl/path_pattern.ipp>
 #include <ipybox/sandbox/impl/path_search.ipp>
 #include <ipybox/sandbox/impl/placeholder_journal.ipp>

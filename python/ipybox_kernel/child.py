@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import gc
-import glob
 import json
 import os
-import shutil
 import sys
-import tempfile
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +14,7 @@ from ipybox_kernel.wire import Link
 
 if TYPE_CHECKING:
     from ipybox_kernel.birth import Birth
+    from ipybox_kernel.caches import Caches
     from ipybox_kernel.kernel import HandlersKernel
 
 DEFAULTS = {
@@ -55,33 +53,16 @@ def become_kernel(kernel: HandlersKernel, birth: Birth) -> None:
     kernel.run(Link(birth.stream), birth.outputs.pipes, birth.outputs.journal, birth.restore_cwd, birth.first)
 
 
-def environment(env: dict[str, str]) -> dict[str, str]:
-    """The variables that the host gave, others that keep programs from colouring their output, and a search path."""
-    return {**DEFAULTS, **matplotlib_place(env), **env, "PATH": program_path(env.get("PATH", os.defpath))}
+def environment(env: dict[str, str], caches: Caches) -> dict[str, str]:
+    """The variables that the host gave, others for output and caches, and a search path."""
+    places = caches.variables(env)
+    return {**DEFAULTS, **places, **env, "PATH": program_path(env.get("PATH", os.defpath))}
 
 
 def program_path(path: str) -> str:
     """The folder of this interpreter comes first: ``!pip`` and ``!python`` are this kernel's."""
     folders = [os.path.dirname(sys.executable), *(path.split(os.pathsep) if path else [])]
     return os.pathsep.join(dict.fromkeys(folders))
-
-
-def matplotlib_place(env: dict[str, str]) -> dict[str, str]:
-    """The place of matplotlib's list of fonts if it cannot write at home. It would warn, and search again."""
-    home = os.path.abspath(os.path.join(env.get("HOME", "/"), ".cache", "matplotlib"))
-    while not os.path.lexists(home):
-        home = os.path.dirname(home)
-    if os.access(home, os.W_OK):
-        return {}
-    try:
-        place = os.path.join(tempfile.gettempdir(), f"ipybox-matplotlib-{os.getuid()}")
-        if not os.path.lexists(place):
-            os.makedirs(place, 0o700, exist_ok=True)
-            for known in glob.glob(os.path.join(home, "fontlist-*.json")):
-                shutil.copy(known, place)
-        return {"MPLCONFIGDIR": place} if os.lstat(place).st_uid == os.getuid() else {}
-    except OSError:
-        return {}
 
 
 def set_import_path(env: dict[str, str]) -> None:

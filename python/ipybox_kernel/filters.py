@@ -21,7 +21,9 @@ NUMBER, ARCHITECTURE, ARGUMENTS = 0, 4, 16  # places in struct seccomp_data, lit
 X32 = 0x40000000  # this bit is in every number of the x32 ABI
 
 AF_UNIX, AF_INET, AF_INET6, AF_NETLINK = 1, 2, 10, 16
-SOCK_STREAM, SOCK_SEQPACKET = 1, 5
+NETLINK_ROUTE = 0
+SOCK_STREAM, SOCK_DGRAM, SOCK_SEQPACKET = 1, 2, 5
+IPPROTO_TCP, IPPROTO_UDP = 6, 17
 SOCK_TYPES = 0xF  # the bits of a type; above them are flags, as SOCK_CLOEXEC
 NAMESPACES = 0x7E020000  # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
 NAMESPACES_OF_UNSHARE = NAMESPACES | 0x80  # CLONE_NEWTIME, which clone would take for a part of a signal's number
@@ -29,6 +31,7 @@ O_CREAT, O_TMPFILE = 0o100, 0o20000000  # a mode follows
 S_ISUID = 0o4000
 SET_GROUP_ID_PROGRAM = 0o2010  # S_ISGID and S_IXGRP
 TIOCSTI, TIOCLINUX = 0x5412, 0x541C  # type into a terminal
+TIOCSETD = 0x5423  # takes a module of the system for a terminal
 F_SETLEASE, F_NOTIFY = 1024, 1026
 FIRST_PROCESS = 1  # the supervisor where the sandbox has a pid namespace of its own, and nothing else has to do with it
 
@@ -134,7 +137,7 @@ def base_blocks(machine: Machine) -> dict[str, Block]:
         "always": [
             *deny(machine, *ALWAYS.split()),
             *families(machine),
-            *typing_into_terminals(machine),
+            *control_of_terminals(machine),
             *leases(machine),
             *limits_of_others(machine),
             *scheduling_of_supervisor(machine),
@@ -190,15 +193,33 @@ def argument(machine: Machine, name: str, place: int, steps: Block) -> Block:
 
 
 def families(machine: Machine) -> Block:
-    """Sockets of the internet, Unix ones, and those that ask for network interfaces (libzmq aborts without)."""
-    netlink = [Step(LOAD, 0, 0, ARGUMENTS + 16), Step(EQUAL, 1, 0, 0), denial()]  # its protocol: NETLINK_ROUTE
+    """Sockets of TCP and UDP, Unix ones, and those that ask for network interfaces (libzmq aborts without)."""
+    # The system would load a module for the others. Programs that ask for MPTCP first go on with TCP at this error.
+    protocols = [
+        Step(LOAD, 0, 0, ARGUMENTS + 16),
+        Step(EQUAL, 3, 0, 0),
+        Step(EQUAL, 2, 0, IPPROTO_TCP),
+        Step(EQUAL, 1, 0, IPPROTO_UDP),
+        denial(errno.EPROTONOSUPPORT),
+    ]
+    internet = [
+        Step(LOAD, 0, 0, ARGUMENTS + 8),
+        Step(KEEP_BITS, 0, 0, SOCK_TYPES),
+        Step(EQUAL, 2, 0, SOCK_STREAM),
+        Step(EQUAL, 1, 0, SOCK_DGRAM),
+        denial(),
+        *protocols,
+    ]
     known = [
-        Step(EQUAL, 7, 0, AF_UNIX),
+        Step(EQUAL, 7 + len(internet), 0, AF_UNIX),
         Step(EQUAL, 6, 0, AF_INET),
         Step(EQUAL, 5, 0, AF_INET6),
         Step(EQUAL, 1, 0, AF_NETLINK),
         denial(),
-        *netlink,
+        Step(LOAD, 0, 0, ARGUMENTS + 16),
+        Step(EQUAL, 1 + len(internet), 0, NETLINK_ROUTE),
+        denial(),
+        *internet,
     ]
     pairs = [Step(EQUAL, 1, 0, AF_UNIX), denial()]
     return argument(machine, "socket", 0, known) + argument(machine, "socketpair", 0, pairs)
@@ -225,8 +246,10 @@ def namespaces(machine: Machine) -> Block:
     ]
 
 
-def typing_into_terminals(machine: Machine) -> Block:
-    return argument(machine, "ioctl", 1, [Step(EQUAL, 1, 0, TIOCSTI), Step(EQUAL, 0, 1, TIOCLINUX), denial()])
+def control_of_terminals(machine: Machine) -> Block:
+    """Nothing is typed into a terminal, and none gets another line discipline."""
+    refused = [Step(EQUAL, 2, 0, TIOCSTI), Step(EQUAL, 1, 0, TIOCLINUX), Step(EQUAL, 0, 1, TIOCSETD), denial()]
+    return argument(machine, "ioctl", 1, refused)
 
 
 def leases(machine: Machine) -> Block:

@@ -29,6 +29,12 @@ if TYPE_CHECKING:
 #: The first one that reports what it would install.
 OLDEST_PIP = (22, 2)
 
+#: The first one that trusts the authorities that the system trusts; older ones have a list of their own.
+SYSTEMS_PIP = (24, 2)
+
+#: The authorities that a system trusts, where distributions have the file.
+SYSTEMS_CERTIFICATES = ("/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem")
+
 #: What is looked at of what pip says of a failure.
 TAIL = 1 << 16
 
@@ -92,10 +98,13 @@ class Host:
         threading.Thread(target=self._listen, daemon=True).start()
 
     def _listen(self) -> None:
-        while data := self.socket.recv(MAX_DATAGRAM):
-            self.messages.put(json.loads(data))
-        with self.moving:
-            os._exit(1)
+        # Without this thread the end of the host would not be heard: whatever ends it ends the process.
+        try:
+            while data := self.socket.recv(MAX_DATAGRAM):
+                self.messages.put(json.loads(data))
+        finally:
+            with self.moving:
+                os._exit(1)
 
     def receive(self) -> dict[str, Any]:
         return self.messages.get()
@@ -262,7 +271,11 @@ def check_pip() -> None:
         version = metadata.version("pip")
     except metadata.PackageNotFoundError:
         raise Failure("pip_missing", f"{sys.executable} has no pip: {sys.executable} -m ensurepip brings it") from None
-    if tuple(map(int, re.findall(r"\d+", version)[:2])) < OLDEST_PIP:
+    number = tuple(map(int, re.findall(r"\d+", version)[:2]))
+    trusted = next(filter(os.path.exists, SYSTEMS_CERTIFICATES), None)
+    if number < SYSTEMS_PIP and trusted:
+        os.environ.setdefault("PIP_CERT", trusted)
+    if number < OLDEST_PIP:
         cure = f"{sys.executable} -m pip install --upgrade pip"
         raise Failure("pip_missing", f"pip {version} of {sys.executable} is older than 22.2: {cure}")
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Own = Callable[[], dict[str, Any]]
     Isolation: TypeAlias = "Shared | Walled"
 
-SHARE = "if they may see each other's files and processes, set runtime::options::walls to false"
+SHARE = "if they may see each other's files and processes, do without walls between them"
 
 
 def of_kernels(plan: dict[str, Any] | None, broker: Broker) -> Isolation:

@@ -27,12 +27,23 @@ FREE_FILES = 16  # descriptors, of which its streams take most
 
 def take(limits: dict[str, int]) -> None:
     """Limits this process and all that it will start; what they are limited to already is never raised."""
-    lower(resource.RLIMIT_CORE, 0)
+    leave_no_image()
     for kind, limit in OF_USER.items():
         lower(kind, limit)
     for name, kind in SHARED.items():
         if name in limits:
             lower(kind, limits[name])
+
+
+def leave_no_image() -> None:
+    """No image of a process that crashes: no file, and with this limit no program outside that takes it either.
+
+    With a limit of 0 Linux starts the one that `core_pattern` names, as root. It has to be 1.
+    """
+    try:
+        resource.setrlimit(resource.RLIMIT_CORE, (1, 1))
+    except (ValueError, OSError):  # there is a hard limit of 0, and only root raises it
+        lower(resource.RLIMIT_CORE, 0)
 
 
 def take_with_room(limits: dict[str, int], control: socket) -> Callable[[], None]:

@@ -73,8 +73,8 @@ def how_to_install() -> str:
     if sys.prefix != sys.base_prefix:
         return f"To install it: {sys.executable} -m pip install ipykernel"
     return (
-        "An option that names this interpreter (--python, kernel.python) has to name .venv/bin/python instead, once "
-        f"that is there. An environment with it: {sys.executable} -m venv .venv && .venv/bin/pip install ipykernel"
+        f"An environment with it: {sys.executable} -m venv .venv && .venv/bin/pip install ipykernel\n"
+        "An option that names this interpreter (--python, kernel.python) has to name .venv/bin/python instead."
     )
 
 

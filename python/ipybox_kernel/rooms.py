@@ -9,6 +9,7 @@ import select
 import signal
 import socket
 import struct
+from contextlib import suppress
 
 from ipybox_kernel import filters, landlock, limits, privileges, process
 from ipybox_kernel.landlock import Missing, libc, missing
@@ -22,6 +23,8 @@ NAMESPACES = 0x7E020000  # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWP
 CLONE_NEWPID = 0x20000000
 
 SIOCSIFFLAGS, IFF_UP = 0x8914, 1
+
+CONNECTION = b"4096 65536 262144"  # bytes in each direction: at least, usually, at most
 
 ENDED = "the first process of its namespace has ended"
 
@@ -88,6 +91,7 @@ def build(plan: Plan, report: socket.socket) -> NoReturn:
     try:
         enter_new_namespaces(plan)
         raise_loopback()
+        bound_connections()
         os.chdir("/")  # what is mounted over the current directory later would not be over that of the first process
         give_up_rights(plan)
         tell(report, f"init {start_init()}")
@@ -147,6 +151,17 @@ def raise_loopback() -> None:
     """The loopback of a new namespace is down."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", IFF_UP))
+
+
+def bound_connections() -> None:
+    """Bounds what a connection can hold, as the machine has so much for those of all namespaces together."""
+    for name in ("tcp_rmem", "tcp_wmem"):
+        with suppress(OSError):  # older systems have one value for all of them
+            file = os.open(f"/proc/sys/net/ipv4/{name}", os.O_WRONLY | os.O_CLOEXEC)
+            try:
+                os.write(file, CONNECTION)
+            finally:
+                os.close(file)
 
 
 def give_up_rights(plan: Plan) -> None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from typing import Any, NoReturn
 
+    from ipybox_kernel.caches import Caches
     from ipybox_kernel.isolation import Own
     from ipybox_kernel.kernel import HandlersKernel
 
@@ -56,6 +57,9 @@ class Supervisor:
         self.variables = variables  # of which the sandbox decides
         # directories in which it lets code write, unless they are mounted read-only
         self.changeable = tuple(changeable)
+        self.caches: Caches | None = None  # once there is a kernel
+        self.cache = ""  # a directory for them that ends with this process; empty: there is none
+        self.confined = False  # in a Landlock domain
         self.missing: str | None = None  # what the guard lacks here; None: not known yet
         self.forks = 0
         self.warm_up: list[Chore] = []  # what makes the kernels after a second one faster
@@ -183,8 +187,9 @@ class Supervisor:
         """Forks a kernel; returns the answer in the parent and a Birth in the child."""
         if not descriptors or "ipybox_kernel.kernel" not in sys.modules:
             raise Refused("request", "a fork needs a stream socket and a supervisor that preloaded")
-        from ipybox_kernel import child
+        from ipybox_kernel import caches, child
 
+        places = self.caches = self.caches or caches.Caches(self.cache, self.confined)
         restore_cwd = bool(request.get("restore_cwd"))
         guard = self.available_guard(request.get("guard"))
         allow = checked.allow(request.get("allow", []))
@@ -194,7 +199,7 @@ class Supervisor:
             given = self.sandboxed(checked.env(own()["env"]))
             if self.changeable:
                 given["PATH"] = self.closed_path(given)
-            env.update(child.environment(given))
+            env.update(child.environment(given, places))
             env.update(hosts.environment(listener) if listener else {})
             if hosts.are_out_of_reach(env):
                 env.setdefault("PIP_RETRIES", "0")  # it would wait for nine seconds
@@ -347,6 +352,7 @@ def main(end: socket.socket, hello: dict[str, Any], lifeline: list[int]) -> None
     try:
         variables, changeable = hello.get("variables", []), hello.get("changeable", [])
         supervisor = Supervisor(control, lifeline, allowed, variables, changeable, between)
+        supervisor.cache, supervisor.confined = hello.get("cache", ""), bool(hello.get("domain"))
         if hello.get("protocol") != PROTOCOL:
             control.fail("error", f"the host speaks protocol {hello.get('protocol')}, this supervisor {PROTOCOL}")
         kernel = preloaded(control, hello, check_room) if hello.get("preload", True) else None

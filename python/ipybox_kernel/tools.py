@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Generator, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, NamedTuple
@@ -199,10 +199,27 @@ Part = Content | Link
 
 
 class Mixed:
-    """The second class of a result if more came with it: ``value`` is the result by itself, ``parts`` is the rest."""
+    """The second class of a result if more came with it: ``value`` is the result by itself, ``parts`` is the rest.
+
+    Awaited, it is itself, as all results of tools are.
+    """
 
     value: Any
     parts: list[Part]
+    _is_result = True
+
+    def __await__(self) -> Generator[Any, None, Any]:
+        return self
+        yield
+
+    def send(self, value: object) -> Any:
+        raise StopIteration(self)
+
+    def throw(self, error: Any, *more: Any) -> Any:
+        raise error
+
+    def close(self) -> None:
+        pass
 
     def carried_by(self, value: Any) -> Any:
         """The same parts with what was made of the value."""
@@ -228,9 +245,13 @@ class MixedText(Mixed, str):
 class MixedObject(Mixed, dict[str, Any]):
     """A structured result, and ``parts``."""
 
+    __hash__ = object.__hash__  # type: ignore[assignment]  # asyncio.gather keeps what it waits for in a dict
+
 
 class MixedList(Mixed, list[Any]):
     """A structured result, and ``parts``."""
+
+    __hash__ = object.__hash__  # type: ignore[assignment]
 
 
 class MixedInteger(Mixed, int):
@@ -240,6 +261,8 @@ class MixedInteger(Mixed, int):
 class MixedNumber(Mixed, float):
     """A structured result, and ``parts``."""
 
+
+Coroutine.register(Mixed)
 
 CONTENTS: dict[str, type[Content]] = {
     "image": Image,

@@ -14,11 +14,15 @@ from functools import cache, wraps
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, get_args, get_origin, overload
 
-from ._model import UNSET, Model, json_name, needs, place_of, refuse_non_numbers, usage, with_integers
+from ._errors import ArgumentsError, json_name, place_of
+from ._model import UNSET, Model, needs, refuse_non_numbers, with_integers
+from ._ready import Record, Text, let_run_take_results, ready
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError  # isort: skip  # _model says how to install it
 
-__all__ = ["UNSET", "Model", "to_result", "to_text", "tool"]
+__all__ = ["UNSET", "ArgumentsError", "Model", "to_result", "to_text", "tool", "unwrapped"]
+
+let_run_take_results()
 
 _P = TypeVar("_P", bound=Model, contravariant=True)
 _R = TypeVar("_R", covariant=True)
@@ -76,7 +80,7 @@ def _params(run: Any, params: type[Model], args: tuple[Any, ...], fields: dict[s
     if len(args) == 1 and not fields and isinstance(given, dict):
         raise TypeError(f"{name}() takes fields by names that are strings: {name}({needs(params)})")
     if len(args) == 1 and not fields and isinstance(given, Model):
-        raise TypeError(f"{name}() takes {usage(params)}, not {type(given).__module__}.{type(given).__qualname__}")
+        raise TypeError(f"{name}() takes {needs(params)}, not {type(given).__module__}.{type(given).__qualname__}")
     raise TypeError(
         f"{name}() cannot tell which field an argument without a name is; give names: {name}({needs(params)})"
     )
@@ -87,7 +91,7 @@ class _ToolModule(ModuleType):
 
     def __call__(self, *args: Any, **fields: Any) -> Any:
         name = self.__name__.rpartition(".")[2]
-        raise TypeError(f"{name} is the module of a tool: call {name}.run({name}.{usage(vars(self)['Params'])})")
+        raise TypeError(f"{name} is the module of a tool: call {name}.run({needs(vars(self)['Params'])})")
 
     def __getattr__(self, name: str) -> Any:
         if not name.startswith("_"):
@@ -141,31 +145,26 @@ def _literals(annotation: Any) -> list[Any]:
 # --- What a tool answers.
 
 
-class Record(dict[str, Any]):
-    """An object that is not what its schema promises: a dict whose members are also attributes."""
-
-    def __getattr__(self, name: str) -> Any:
-        try:
-            return self[name]
-        except KeyError:
-            if name == "parts" and "_answer" in vars(self):
-                return self._answer.parts
-            raise AttributeError(f"no member {name!r}, only {', '.join(self) or 'nothing'}") from None
-
-    def _ipython_display_(self) -> None:
-        if "_answer" not in vars(self):
-            raise NotImplementedError
-        self._answer.show(self)
-
-
 def to_text(answer: Any) -> str:
     """The answer of a tool that does not say what its result is made of."""
-    if answer is None:
+    if hasattr(answer, "parts"):
+        text: str = answer if isinstance(answer, str) else answer.carried_by(_text_of(answer.value))
+        return text
+    return Text(_text_of(answer))
+
+
+def _text_of(value: Any) -> str:
+    if value is None:
         return ""
-    if isinstance(answer, str):
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def unwrapped(answer: Any) -> Any:
+    """The value that a server has put into an object, because structured content had to be one."""
+    value = answer.value if hasattr(answer, "parts") else answer
+    if not isinstance(value, dict) or list(value) != ["result"]:
         return answer
-    text = json.dumps(getattr(answer, "value", answer), ensure_ascii=False)
-    return answer.carried_by(text) if hasattr(answer, "parts") else text
+    return answer.carried_by(value["result"]) if hasattr(answer, "parts") else value["result"]
 
 
 def to_result(result: Any, answer: Any) -> Any:
@@ -174,7 +173,7 @@ def to_result(result: Any, answer: Any) -> Any:
     Images and the like that came with it are its ``parts``, and displayed with it.
     """
     if not hasattr(answer, "parts"):
-        return _checked(result, answer)
+        return ready(_checked(result, answer))
     value = _checked(result, answer.value)
     if isinstance(value, (Model, Record)):
         object.__setattr__(value, "_answer", answer)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from datetime import date, time
 from decimal import Decimal
 from enum import Enum
@@ -16,12 +15,14 @@ from uuid import UUID
 
 try:
     from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, model_validator
-    from pydantic_core import InitErrorDetails, PydanticCustomError
+    from pydantic_core import PydanticCustomError
 except ImportError as error:
     raise ImportError(
         f"tool calls need pydantic 2 ({error}); install it on the host, then start a new kernel: "
         f"{sys.executable} -m pip install 'pydantic>=2,<3'"
     ) from None
+
+from ._errors import fields_of, json_name, place_of, readable, warn_of_undeclared
 
 _R = TypeVar("_R")
 
@@ -31,6 +32,8 @@ UNSET: Any = None
 
 class Model(BaseModel):
     """An object of JSON, with the fields that the tool's schema names. Fields that are not set are not sent.
+
+    A result can be used like a dict, too: `result["rows"]`, `result.get("rows")`, `"rows" in result`.
 
     The constructor also takes what has no meaning of its own in JSON: tuples and sets for arrays; dates, paths, UUIDs
     and enumerations for strings; decimals for numbers. None leaves out what may be left out but must not be null.
@@ -43,6 +46,16 @@ class Model(BaseModel):
 
     #: Checks of the whole object, see `rule`.
     _rules: ClassVar[tuple[Any, ...]] = ()
+
+    #: Whether the schema says that there are further members, which are no mistakes then.
+    _more: ClassVar[bool] = False
+
+    #: Where it is the result of a tool, it may be awaited: see `_ready`.
+    _is_result: ClassVar[bool] = True
+
+    def __init_subclass__(cls, more: bool = False, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        cls._more = more
 
     def __init__(self, /, *unnamed: Any, **values: Any) -> None:
         __tracebackhide__ = True
@@ -59,7 +72,7 @@ class Model(BaseModel):
         except ValidationError as error:
             refused = error
         else:
-            _warn_of_misspelt(self)
+            warn_of_undeclared(self, set(_models_in(given)))
             return
         # a model also stands for an object where the schema names no class
         plain = to_json(given)
@@ -68,8 +81,9 @@ class Model(BaseModel):
                 raise refused
             self.__pydantic_validator__.validate_python(plain, self_instance=self)
         except ValidationError as error:
-            raise _readable(error, type(self), plain) from None
-        _warn_of_misspelt(self)
+            problems: Any = error.errors(include_url=False, include_context=False)
+            raise readable(type(self), problems, plain, needs(type(self))) from None
+        warn_of_undeclared(self, set())
 
     # With this Pydantic does not validate by calling the constructor: model_validate() takes JSON and nothing else.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
@@ -114,14 +128,69 @@ class Model(BaseModel):
     if not TYPE_CHECKING:  # who checks types shall not believe that there is any member
 
         def __getattr__(self, name: str) -> Any:
-            if name == "parts" and name not in (self.__pydantic_extra__ or {}) and hasattr(self, "_answer"):
+            if name.startswith("_") or name in (self.__pydantic_extra__ or {}):
+                return super().__getattr__(name)
+            if name == "parts" and hasattr(self, "_answer"):
                 return self._answer.parts
-            return super().__getattr__(name)
+            if name in _LIKE_OTHERS:
+                return _LIKE_OTHERS[name].__get__(self)
+            raise AttributeError(f"{type(self).__name__} has no field {name!r}, only {fields_of(self.__members())}")
+
+    def __members(self) -> dict[str, Any]:
+        """What there is, by the names of JSON."""
+        fields = type(self).model_fields
+        members = {json_name(name, field): self.__dict__.get(name) for name, field in fields.items()}
+        return members | (self.__pydantic_extra__ or {})
+
+    def __getitem__(self, name: str) -> Any:
+        members = self.__members()
+        if name not in members and name in type(self).model_fields:
+            return getattr(self, name)
+        if name not in members:
+            raise KeyError(f"{type(self).__name__} has no field {name!r}, only {fields_of(members)}")
+        return members[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.__members()
+
+    # what makes it awaitable; equal ones need not be the same to who waits for them
+
+    __hash__ = object.__hash__
+
+    def __await__(self) -> Generator[Any, None, Any]:
+        return self
+        yield
 
     def _ipython_display_(self) -> None:
         if not hasattr(self, "_answer"):
             raise NotImplementedError  # displayed as everything is
         self._answer.show(self)
+
+    # Found where there is no field of the name, see __getattr__.
+
+    def _like_get(self, name: str, default: Any = None) -> Any:
+        return self[name] if name in self else default  # noqa: SIM401  # this is get
+
+    def _like_keys(self) -> Any:
+        return self.__members().keys()
+
+    def _like_values(self) -> Any:
+        return self.__members().values()
+
+    def _like_items(self) -> Any:
+        return self.__members().items()
+
+    def _like_send(self, value: object) -> Any:
+        raise StopIteration(self)
+
+    def _like_throw(self, error: Any, *more: Any) -> Any:
+        raise error
+
+
+#: Methods of a dict and of a coroutine, by their names.
+_LIKE_OTHERS = {
+    name.removeprefix("_like_"): method for name, method in vars(Model).items() if name.startswith("_like_")
+}
 
 
 def needs(cls: type[Model]) -> str:
@@ -133,63 +202,6 @@ def needs(cls: type[Model]) -> str:
 
 def usage(cls: type[Model]) -> str:
     return f"{cls.__name__}({needs(cls)})"
-
-
-# --- Errors.
-
-
-def _readable(error: ValidationError, cls: type[Model], given: Any) -> ValidationError:
-    """The same with one line a field, without links, and with what a misspelt field may have meant."""
-    reasons: dict[tuple[Any, ...], list[str]] = {}
-    inputs: dict[tuple[Any, ...], Any] = {}
-    missing, unknown = [], []
-    for one in error.errors(include_url=False, include_context=False):
-        place, found = place_of(one["loc"], given, one["type"] == "missing")
-        if one["type"] == "missing":
-            missing.append(place)
-        if one["type"] == "extra_forbidden":
-            unknown.append(place)
-        reason = one["msg"]
-        if reason not in reasons.setdefault(place, []):
-            reasons[place].append(reason)
-        inputs[place] = found
-    from difflib import get_close_matches
-
-    fields = [*cls.model_fields, *(json_name(name, field) for name, field in cls.model_fields.items())]
-    if cls.model_config.get("extra") == "allow":  # a name like that of a field that is missing is a misspelt one
-        lacking = [str(place[0]) for place in missing if len(place) == 1]
-        for word in given:
-            if word not in fields and get_close_matches(word, lacking, n=1):
-                unknown.append((word,))
-                inputs[unknown[-1]] = given[word]
-    for place in unknown:
-        close = get_close_matches(str(place[-1]), fields, n=1) if len(place) == 1 else []
-        reasons[place] = ["There is no such field" + (f": did you mean {close[0]!r}?" if close else "")]
-        if close and (close[0],) in missing:
-            reasons.pop((close[0],), None)
-    number, integer = "Input should be a valid number", "Input should be a valid integer"
-    lines: list[InitErrorDetails] = []
-    for place, texts in reasons.items():
-        if number in texts and integer in texts:
-            texts.remove(integer)
-        text = "; or: ".join(texts)
-        lines.append(
-            {"type": PydanticCustomError("json", "{text}", {"text": text}), "loc": place, "input": inputs[place]}
-        )
-    return ValidationError.from_exception_data(cls.__name__, lines)
-
-
-def place_of(where: tuple[int | str, ...], given: Any, is_missing: bool) -> tuple[tuple[int | str, ...], Any]:
-    """The place of an error in what was given. Pydantic also names the alternatives of unions on the way."""
-    place: list[int | str] = []
-    for index, step in enumerate(where):
-        members = range(len(given)) if isinstance(given, list) else given if isinstance(given, dict) else ()
-        if step in members:
-            given = given[step]
-        elif not (is_missing and index == len(where) - 1 and isinstance(given, dict)):
-            continue
-        place.append(step)
-    return tuple(place), given
 
 
 # --- From Python to JSON.
@@ -279,10 +291,6 @@ def _differs(plain: Any, given: Any) -> bool:
 # --- Names and nulls.
 
 
-def json_name(name: str, field: Any) -> str:
-    return name if field.alias is None else str(field.alias)
-
-
 def _by_json_name(cls: type[Model], values: dict[str, Any]) -> dict[str, Any]:
     """The constructor's arguments without those that say "leave it out"."""
     fields = cls.model_fields
@@ -299,15 +307,13 @@ def _by_json_name(cls: type[Model], values: dict[str, Any]) -> dict[str, Any]:
     return given
 
 
-def _warn_of_misspelt(made: Model) -> None:
-    cls = type(made)
-    for word in made.__pydantic_extra__ or ():
-        from difflib import get_close_matches
-
-        for name in get_close_matches(word, cls.model_fields, n=1, cutoff=0.75):
-            warnings.warn(
-                f"{cls.__name__} has no field {word!r} and sends it as it is: did you mean {name!r}?", stacklevel=3
-            )
+def _models_in(value: Any) -> Iterator[int]:
+    """The identities of the models in a value: they have been looked at."""
+    if isinstance(value, Model):
+        yield id(value)
+    elif isinstance(value, (dict, list)):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _models_in(item)
 
 
 @cache

@@ -3,6 +3,10 @@
 search("words") finds tools by what they are called and what they do, describe("server.tool") shows how one is called,
 describe("server") lists what a server has. None of them imports a tool.
 
+    from mcptools.server import tool
+    result = tool.run(field=...)                                          # or: await tool.run(field=...)
+    results = await asyncio.gather(tool.arun(field=...), tool.arun(...))  # arun: calls run beside each other
+
     with mcptools.progress(print): ...    # calls of tools within tell how far they have come
 """
 
@@ -10,8 +14,11 @@ from __future__ import annotations
 
 # A server's package becomes an attribute of this module, so what functions need here has an underscore before it.
 import json as _json
+import math as _math
 import re as _re
 from ast import literal_eval as _literal_eval
+from bisect import bisect_left as _bisect_left
+from collections import defaultdict as _defaultdict
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from difflib import get_close_matches as _get_close_matches
@@ -58,33 +65,150 @@ class _Tool(NamedTuple):
         short = sentence if len(sentence) <= 100 else sentence[:99] + "…"
         return f"{self.name}({', '.join(names)})" + (f" - {short}" if short else "")
 
-    def score(self, words: list[str]) -> int:
-        """How well it fits; 0 where a word is nowhere."""
-        places = [
-            (8, f"{self.name} {self.listed.get('name')}"),
-            (4, str(self.listed.get("title") or "")),
-            (2, str(self.listed.get("description") or "")),
-            (1, " ".join(self.properties())),
+    def texts(self) -> list[str]:
+        """What is searched, in the order of _WEIGHTS. Of long texts the beginning."""
+        return [
+            _HUMP.sub(" ", f"{self.server} {self.module} {self.listed['name']}"),
+            str(self.listed.get("title") or "")[:200],
+            str(self.listed.get("description") or "")[:600],
+            _HUMP.sub(" ", " ".join(list(self.properties())[:50])),
         ]
-        scores = [sum(weight for weight, text in places if word in text.lower()) for word in words]
-        return sum(scores) if all(scores) else 0
+
+
+#: How much a word counts in a name, a title, a description, and the names of fields.
+_WEIGHTS = (4.0, 3.0, 1.0, 0.5)
+
+
+class _Index:
+    """Tools by their words, ranked by BM25F: rare words count more, and words of a name more than others."""
+
+    #: A tool that fits less than that, beside the best one, is not listed.
+    LEAST = 0.1
+
+    def __init__(self, tools: list[_Tool]) -> None:
+        self.tools = tools
+        self.places = _defaultdict[str, dict[int, float]](dict)  # of a stem: the tools that have it, and how much
+        texts = [[_stems(text) for text in tool.texts()] for tool in tools]
+        means = [sum(map(len, column)) / len(column) or 1 for column in zip(*texts, strict=True)]
+        for number, columns in enumerate(texts):
+            counts: dict[str, float] = {}
+            for weight, mean, stems in zip(_WEIGHTS, means, columns, strict=True):
+                count = weight / (0.25 + 0.75 * len(stems) / mean)
+                for stem in stems:
+                    counts[stem] = counts.get(stem, 0) + count
+            for stem, count in counts.items():
+                self.places[stem][number] = count
+        self.stems = sorted(self.places)
+
+    def search(self, words: str) -> list[_Tool]:
+        asked = _words(_HUMP.sub(" ", words))
+        stems = dict.fromkeys(_stem[word] for word in [word for word in asked if word not in _STOPPED] or asked)
+        scores: dict[int, float] = {}
+        hits: dict[int, int] = {}
+        for stem in stems:
+            best: dict[int, float] = {}  # of the forms of a word the one that fits best counts
+            for form, share in self._forms(stem):
+                places = self.places[form]
+                rarity = share * _math.log(1 + (len(self.tools) - len(places) + 0.5) / (len(places) + 0.5))
+                for number, count in places.items():
+                    score = rarity * count * 2.2 / (count + 1.2)
+                    best[number] = max(score, best.get(number, 0))
+            for number, score in best.items():
+                scores[number] = scores.get(number, 0) + score
+                hits[number] = hits.get(number, 0) + 1
+        for number, hit in hits.items():  # one that has more of the words
+            scores[number] *= (hit / len(stems)) ** 0.5
+        least = self.LEAST * max(scores.values(), default=0)
+        ranked = sorted(scores, key=lambda number: (-scores[number], number))
+        return [self.tools[number] for number in ranked if scores[number] >= least]
+
+    def _forms(self, stem: str) -> list[tuple[str, float]]:
+        """The stem, and those that begin with it: todoist for todo."""
+        forms = [(stem, 1.0)] if stem in self.places else []
+        if len(stem) >= 3:
+            at = _bisect_left(self.stems, stem)
+            while at < len(self.stems) and self.stems[at].startswith(stem):
+                if self.stems[at] != stem:
+                    forms.append((self.stems[at], len(stem) / len(self.stems[at]) / 2))
+                at += 1
+        return forms
+
+
+#: Words of a question that say nothing about a tool.
+_STOPPED = {
+    "a", "an", "and", "are", "as", "at", "be", "by", "for", "from", "in", "into", "is", "it", "its", "of", "on", "or",
+    "that", "the", "their", "this", "to", "with",
+}  # fmt: skip
+
+_WORD = _re.compile(r"[^\W_]+")
+_HUMP = _re.compile(r"(?<=[a-z])(?=[A-Z])")
+_BLANKS = {code: " " for code in range(128) if not chr(code).isalnum()}
+
+
+def _words(text: str) -> list[str]:
+    text = text.lower()
+    return text.translate(_BLANKS).split() if text.isascii() else _WORD.findall(text)
+
+
+def _stems(text: str) -> list[str]:
+    return [_stem[word] for word in _words(text)]
+
+
+class _Stem(dict[str, str]):
+    """Words without their endings: each is looked at once."""
+
+    def __missing__(self, word: str) -> str:
+        stem = self[word] = _without_ending(word)
+        return stem
+
+
+_stem = _Stem()
+_VOWELS = frozenset("aeiouy")
+
+
+def _without_ending(word: str) -> str:
+    """`creates`, `created`, `creating` and `creation` are `creat`."""
+    if len(word) > 4 and word.endswith("ies"):
+        word = word[:-3] + "y"
+    elif len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        word = word[:-1]
+    for ending in ("ing", "ed", "ion", "e"):
+        rest = word[: -len(ending)]
+        if word.endswith(ending) and len(rest) >= 3 and not _VOWELS.isdisjoint(rest):
+            if ending == "ion" and rest[-1] not in "st":
+                continue
+            doubled = ending in ("ing", "ed") and rest[-1] == rest[-2] and rest[-1] not in "lsz"
+            return rest[:-1] if doubled else rest
+    return word
+
+
+_index: tuple[object, _Index] = (None, _Index([]))
+
+
+def _indexed() -> _Index:
+    """The index of all tools, made when it is first needed, and anew when a list has changed."""
+    global _index
+    files = [_root() / server / "_schemas.json" for server in _servers()]
+    state = [(str(file), status.st_ino, status.st_mtime_ns) for file in files for status in [file.stat()]]
+    if _index[0] != state:
+        _index = (state, _Index([tool for server in _servers() for tool in _tools(server)]))
+    return _index[1]
 
 
 def search(words: str = "", limit: int = 20) -> Text:
-    """The tools that have all the words in name, title, description or parameters; the best come first."""
-    wanted = words.lower().split()
-    tools = [tool for server in _servers() for tool in _tools(server)]
-    found = sorted((tool for tool in tools if tool.score(wanted) or not wanted), key=lambda t: -t.score(wanted))
+    """The tools that fit the words best, by name, title, description and parameters. Without words: all."""
+    index = _indexed()
+    found = index.search(words) if words.strip() else index.tools
     if not found:
-        return Text(f"None of {len(tools)} tools has {words!r}. Fewer words find more; search() lists all.")
+        return Text(f"None of {len(index.tools)} tools has {words!r}. Other words may; search() lists all.")
     lines = [tool.line() for tool in found[:limit]]
     if len(found) > limit:
         lines.append(f"… and {len(found) - limit} more: search({words!r}, limit={len(found)})")
     return Text("\n".join(lines))
 
 
-def describe(name: str) -> Text:
-    """The interface of a tool as Python, or the tools of a server."""
+def describe(name: str, limit: int = 12_000) -> Text:
+    """The interface of a tool as Python, or the tools of a server; at most so many characters of it."""
     server, _, tool_name = name.removeprefix(f"{__name__}.").partition(".")
     servers = _servers()
     if server not in servers:  # as its configuration has it, perhaps: brave-search for brave_search
@@ -93,14 +217,19 @@ def describe(name: str) -> Text:
         raise LookupError(f"there is no server {server!r}; there are: {', '.join(servers) or 'none'}")
     tools = _tools(server)
     if not tool_name:
-        return Text("\n".join(tool.line() for tool in tools) or f"{server} has no tools")
+        return _bounded(name, "\n".join(tool.line() for tool in tools) or f"{server} has no tools", limit)
     for tool in tools:
         if tool_name in (tool.module, tool.listed.get("name")):
             source = (_root() / server / f"{tool.module}.py").read_text(encoding="utf-8")
             interface = source.partition("\n\n\n")[2]  # what follows the imports
             unset = "\n# = UNSET: optional, and not sent unless it is given" if "UNSET" in interface else ""
-            checks = _checks(interface, tool.listed)
-            return Text(f"from {__name__}.{server} import {tool.module}\n{unset}\n\n{interface.rstrip()}{checks}")
+            classes, *functions = _re.split(r"^(?=@tool\n)", interface, flags=_re.MULTILINE)
+            run = functions[0].removeprefix("@tool\n").rstrip() if functions else ""
+            if len(run) > limit // 2 and len(run) + len(classes) > limit:  # a long description hides no field
+                run = run[: limit // 2].rpartition("\n")[0] + "\n    …"
+            text = f"from {__name__}.{server} import {tool.module}\n{unset}\n\n{run}\n\n\n{classes}".rstrip()
+            whole = len(text) + sum(map(len, functions)) if "\n    …" in run else len(text)
+            return _bounded(name, text + _checks(interface, tool.listed), limit, whole)
     close = _get_close_matches(tool_name, [tool.module for tool in tools], n=3, cutoff=0.4)
     hint = f"did you mean {', '.join(close)}?" if close else f"describe({server!r}) lists what it has"
     raise LookupError(f"{server} has no tool {tool_name!r}: {hint}")
@@ -111,6 +240,14 @@ def progress(heard: Callable[[Any], object] = print) -> AbstractContextManager[N
     from ipybox_kernel import tools
 
     return tools.progress(heard)
+
+
+def _bounded(name: str, text: str, limit: int, whole: int = 0) -> Text:
+    whole = max(whole, len(text))
+    if whole <= limit:
+        return Text(text)
+    kept = text if len(text) <= limit else text[:limit].rpartition("\n")[0] or text[:limit]
+    return Text(f"{kept}\n… not all of it: describe({name!r}, limit={whole}) shows the rest")
 
 
 def _checks(interface: str, listed: dict[str, Any]) -> str:
@@ -136,7 +273,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_servers()})
+    return sorted({*__all__, *_servers()})
 
 
 def _root() -> _Path:

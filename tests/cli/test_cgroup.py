@@ -69,7 +69,7 @@ def groups() -> Iterator[Groups]:
 def assert_refused(program: Program, groups: Groups) -> None:
     ended = program.run("--cgroup", str(groups.directory), "-c", "1")
     assert ended.code == 3
-    assert f"the cgroup {groups.directory} (sandbox_limits::cgroup) cannot be used: " in ended.err
+    assert f"the cgroup {groups.directory} (the limit `cgroup`) cannot be used: " in ended.err
 
 
 @pytest.mark.parametrize("sandbox", ["none", "bubblewrap", "landlock", "srt"])

@@ -292,7 +292,20 @@ CREATE_TASK = tool(
 #: Nothing to say.
 PING = tool("ping", {"properties": {}}, title="Is it there?")
 
+#: A text that its server wraps, as libraries of Python do.
+PRICES = tool(
+    "get_prices",
+    {"properties": {"symbol": TEXT}, "required": ["symbol"]},
+    description="Prices as JSON.",
+    outputSchema={
+        "type": "object",
+        "properties": {"result": {"title": "Result", "type": "string"}},
+        "required": ["result"],
+        "x-fastmcp-wrap-result": True,
+    },
+)
+
 TOOLS = [
     WRITE_ISSUE, SEARCH_REPOSITORIES, CREATE_RELATIONS, REGISTRY_LIST, STATIC_MAP, CREATE_INDEX, POST_PAGE, BLOCKS,
-    SEARCH_TRIALS, CREATE_TASK, PING,
+    SEARCH_TRIALS, CREATE_TASK, PING, PRICES,
 ]  # fmt: skip

@@ -18,6 +18,9 @@ HERE = Path(__file__).parent
 SUPPORT = sorted((HERE.parents[1] / "python" / "mcp_support").glob("_*.py"))
 WRITER = os.environ.get("IPYBOX_WRITE_PACKAGES", "")
 
+#: The error of classes that refuse a value: ArgumentsError of a constructor, ValidationError of Pydantic.
+Refused = ValueError
+
 _numbers = itertools.count()
 
 

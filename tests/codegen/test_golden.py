@@ -29,7 +29,7 @@ def test_a_module(packages: Packages, tool: dict[str, Any]) -> None:
     compare(name, packages.text(f"server.{name}"))
 
 
-@pytest.mark.parametrize("style", ["awaitable", "both"])
+@pytest.mark.parametrize("style", ["awaitable", "synchronous"])
 def test_styles_of_calls(packages: Packages, style: str) -> None:
     packages.generate({"server": "server", "tools": [PING], "style": style})
     compare(f"ping_{style}", packages.text("server.ping"))
@@ -41,7 +41,11 @@ def test_the_index(packages: Packages) -> None:
 
 
 def test_no_golden_file_is_left_over() -> None:
-    names = {tool["name"].replace("-", "_").lower() for tool in TOOLS} | {"ping_awaitable", "ping_both", "__init__"}
+    names = {tool["name"].replace("-", "_").lower() for tool in TOOLS} | {
+        "ping_awaitable",
+        "ping_synchronous",
+        "__init__",
+    }
     assert {file.stem for file in GOLDEN.glob("*.py")} == names
 
 

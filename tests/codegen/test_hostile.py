@@ -14,9 +14,9 @@ from packages import Packages
 MODULES = {"__future__", "typing", "pydantic", "", "_mcp", "_schema"}
 NAMES = {
     "annotations", "Annotated", "Any", "Literal", "Field", "CLIENT", "Model", "UNSET", "to_result", "to_text", "Schema",
-    "rule", "schema_of", "tool",
+    "rule", "schema_of", "tool", "unwrapped",
 }  # fmt: skip
-CALLED = {"Field", "Schema", "rule", "schema_of", "_params", "_result", "to_result", "to_text", "Params"}
+CALLED = {"Field", "Schema", "rule", "schema_of", "_params", "_result", "to_result", "to_text", "unwrapped", "Params"}
 CALLED_MEMBERS = {"CLIENT.run_sync", "CLIENT.run", "params.to_arguments"}
 
 
@@ -64,7 +64,11 @@ def unknown_statement(statement: ast.stmt) -> Iterator[str]:
 def unknown_class(statement: ast.ClassDef) -> Iterator[str]:
     if [ast.unparse(base) for base in statement.bases] != ["Model"]:
         yield f"the bases of {statement.name}"
-    if [(word.arg, ast.unparse(word.value)) for word in statement.keywords] not in ([], [("extra", "'forbid'")]):
+    if [(word.arg, ast.unparse(word.value)) for word in statement.keywords] not in (
+        [],
+        [("extra", "'forbid'")],
+        [("more", "True")],
+    ):
         yield f"the keywords of {statement.name}"
     for decorator in statement.decorator_list:
         if not (isinstance(decorator, ast.Call) and ast.unparse(decorator.func) == "rule"):

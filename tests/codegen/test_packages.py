@@ -124,13 +124,16 @@ def test_tools_are_found_without_importing_them(packages: Packages) -> None:
     )
     root = importlib.import_module(packages.name)
     assert root.search("issue") == "github.create_issue() - Create an issue in a repository.\ne_mail.send(...) - Send."
-    assert root.search("CODE github") == "github.search_code() - Search code."
+    assert root.search("CODE github").startswith("github.search_code() - Search code.")
     assert root.search().count("\n") == 2
     assert "None of 3 tools" in root.search("zebra")
+    assert dir(root) == ["describe", "e_mail", "github", "progress", "search"]
     assert "… and 2 more" in root.search(limit=1)
     assert repr(root.search("zebra")) == str(root.search("zebra"))
     described = root.describe("github.create_issue")
-    assert described.startswith(f"from {packages.name}.github import create_issue\n\n\nclass Params(Model):\n")
+    assert described.startswith(
+        f"from {packages.name}.github import create_issue\n\n\ndef run(params: Params = Params()) -> str:\n"
+    )
     assert root.describe("github.create-issue") == root.describe(f"{packages.name}.github.create_issue") == described
     assert root.describe("GitHub.create_issue") == described
     assert root.describe("e-mail.send") == root.describe("e_mail.send")
@@ -141,6 +144,28 @@ def test_tools_are_found_without_importing_them(packages: Packages) -> None:
     with pytest.raises(LookupError, match="did you mean create_issue"):
         root.describe("github.create_isue")
     assert not any(name.startswith(f"{packages.name}.") for name in sys.modules)
+
+
+def test_a_long_description_is_shown_in_part(packages: Packages) -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "string", "description": "First."}}, "required": ["a"]}
+    wide = {"type": "object", "properties": {f"field_{i}": {"type": "string"} for i in range(1000)}}
+    long = "\n".join(["One line of many."] * 3000)
+    packages.generate(
+        {"server": "s", "tools": [tool("long", schema, description=long), tool("wide", wide), tool("short", schema)]},
+        {"server": "many", "tools": [tool(f"tool{i}", description="x" * 90) for i in range(300)]},
+    )
+    root = importlib.import_module(packages.name)
+    assert "not all of it" not in root.describe("s.short")
+    for name, shows in [("s.long", 'a: str\n    """First."""'), ("s.wide", "field_0"), ("many", "many.tool0()")]:
+        described = root.describe(name)
+        assert len(described) < 12_200
+        assert shows in described
+        (more,) = re.findall(r"describe\((.*), limit=(\d+)\) shows the rest$", described)
+        assert more[0] == repr(name)
+        whole = root.describe(name, limit=int(more[1]))
+        assert "not all of it" not in whole
+        assert len(whole) > 20_000
+    assert root.describe("s.long", limit=10**6).count("One line of many.") == 3000
 
 
 def test_nothing_that_a_terminal_obeys_is_in_what_is_found(packages: Packages) -> None:

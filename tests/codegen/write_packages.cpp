@@ -35,7 +35,7 @@ codegen::generate_options options_of(ordered_json const& package) {
     auto const style = package.value("style", "");
     codegen::generate_options options;
     if (style == "awaitable") options.style = codegen::generate_options::call_style::awaitable;
-    if (style == "both") options.style = codegen::generate_options::call_style::both;
+    if (style == "synchronous") options.style = codegen::generate_options::call_style::synchronous;
     return options;
 }
 

@@ -83,10 +83,36 @@ def text_rules(include: Path, tree: Tree) -> list[str]:
     return problems
 
 
+#: A variable of a function that stays: `static TYPE name` and what follows it. Functions of classes have a `(` there.
+STATIC = re.compile(
+    r"^ {4,}static (?!constexpr\b|constinit\b|inline\b)([\w:<>,&* ]+?[\w>&*]) (\w+)( =|;|\{)(?=(.*\n?.*))", re.MULTILINE
+)
+
+#: Types without a destructor that does anything, and the one whose destructor is what it is for.
+KEPT = re.compile(
+    r"std::atomic<|std::optional<std::uint64_t>|http_parser_settings|system_access const|end_of_program const|.*[&*]$|"
+    r"auto\*? ?const&?$"
+)
+
+
+def destroyed_statics(include: Path, tree: Tree) -> list[str]:
+    """Static objects of functions are used until the program has ended: core/never_destroyed.hpp."""
+    problems = []
+    for name in tree.files():
+        if name in GENERATED:
+            continue
+        text = (include / "ipybox" / name).read_text(encoding="utf-8")
+        for kind, variable, _, value in STATIC.findall(text):
+            made = "never_destroyed<" in value or value.lstrip().startswith("*new ") or "new " in value
+            if not KEPT.match(kind) or (kind.startswith("auto") and not made):
+                problems.append(f"{name}: the static object {variable} is destroyed: use never_destroyed")
+    return problems
+
+
 def main() -> int:
     tree = read_tree()
     problems = heavy_includes(tree) + bodies_left_out(tree)
-    problems += undeclared_bodies(INCLUDE, tree) + text_rules(INCLUDE, tree)
+    problems += undeclared_bodies(INCLUDE, tree) + text_rules(INCLUDE, tree) + destroyed_statics(INCLUDE, tree)
     return finish(problems, f"{len(tree.files('.hpp'))} headers are in order")
 
 

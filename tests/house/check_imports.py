@@ -18,20 +18,8 @@ LAYERS: dict[str, tuple[set[str], set[str]]] = {
     "alone": ({"installer", "prelude", "values"}, set()),
     # what is asked of the operating system
     "system": (
-        {
-            "filters",
-            "hosts",
-            "journal",
-            "landlock",
-            "limits",
-            "packages",
-            "paths",
-            "places",
-            "privileges",
-            "process",
-            "refused",
-        }
-        | {"guards", "search_path", "workplace"},
+        {"filters", "hosts", "journal", "landlock", "limits", "packages", "paths", "places", "privileges", "process"}
+        | {"caches", "guards", "refused", "search_path", "workplace"},
         set(),
     ),
     # namespaces between kernels

@@ -159,6 +159,14 @@ class Includes(Sandbox):
         problems = check_headers.undeclared_bodies(self.root, read_tree(self.root))
         self.assertEqual([p.split(" is ")[0] for p in problems], ["core/impl/a.ipp: lone"])
 
+    def test_static_objects_of_functions_are_never_destroyed(self) -> None:
+        kept = "    static auto const& a = never_destroyed<json>();\n    static std::atomic<int> b = 0;\n"
+        header = self.write("ipybox/core/a.hpp", kept)
+        self.assertEqual(check_headers.destroyed_statics(self.root, read_tree(self.root)), [])
+        header.write_text(kept + "    static std::string const c;\n    static auto const d = text();\n")
+        problems = check_headers.destroyed_statics(self.root, read_tree(self.root))
+        self.assertEqual([p.split()[4] for p in problems], ["c", "d"])
+
 
 class Lengths(Sandbox):
     rule = check_lengths.Rule(("folder", "dev"), 3, {"folder/allowed.py": "a reason"})

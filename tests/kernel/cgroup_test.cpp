@@ -49,8 +49,7 @@ void check_refusal(test_cgroup const& box) {
     REQUIRE_FALSE(started);
     CHECK(started.error() == errc::sandbox_unavailable);
     CHECK(started.error() == condition::cannot_start);
-    CHECK_THAT(started.error().text(),
-               Contains("the cgroup " + box.directory().string() + " (sandbox_limits::cgroup)"));
+    CHECK_THAT(started.error().text(), Contains("the cgroup " + box.directory().string() + " (the limit `cgroup`)"));
     CHECK(box.groups().empty());
 }
 

@@ -3,7 +3,10 @@
 #include <asio/executor_work_guard.hpp>
 #include <asio/io_context.hpp>
 #include <asio/post.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/this_coro.hpp>
 #include <asio/thread_pool.hpp>
+#include <asio/use_awaitable.hpp>
 #include <asio/use_future.hpp>
 
 #include <chrono>
@@ -13,6 +16,8 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "support/catch.hpp"
@@ -115,21 +120,73 @@ TEST_CASE("host tools: a short function on the executor's own strand", "[kernel]
     loop.join();
 }
 
+/// What blocking operations say in a function that the running cell waits for.
+std::vector<std::string> blocking_in(executor& own) {
+    std::vector<std::string> said;
+    auto const note = [&said](auto const& outcome) { said.emplace_back(outcome ? "done" : outcome.error().name()); };
+    note(own.execute("1"));
+    note(own.get("x"));
+    note(own.put("x", nlohmann::ordered_json(1)));
+    note(own.start());
+    note(own.install_package("x"));
+    auto const note_event = [&](execution_stream stream) {
+        auto const event = stream.next();
+        auto const* const last = event ? std::get_if<result<execution_result>>(&*event) : nullptr;
+        last ? note(*last) : note(result<void>());
+    };
+    note_event(own.stream("1"));
+    note_event(own.finish());
+    return said;
+}
+
 TEST_CASE("host tools: a function that would wait for the code that called it is told so", "[kernel]") {
     executor* own = nullptr;
     std::vector<std::string> said;
-    auto const note = [&said](auto const& outcome) { said.emplace_back(outcome ? "done" : outcome.error().name()); };
     host_box box({host_tool("back", "", [&] {
-        note(own->execute("1"));
-        note(own->get("x"));
-        note(own->put("x", nlohmann::ordered_json(1)));
+        said = blocking_in(*own);
         own->async_execute("y = 2", {}, [](result<execution_result> const&) {}); // waits its turn, and no thread
     })});
     own = box.operator->();
     CHECK(box.run("from mcptools.host import back\nback.run()") == "");
-    CHECK(said == std::vector<std::string>(3, "would_deadlock"));
+    CHECK(said == std::vector<std::string>(7, "would_deadlock"));
     CHECK(box.run("y") == "2");
     box.drop();
+}
+
+TEST_CASE("host tools: the same in a coroutine, a reply and a loop of other threads", "[kernel]") {
+    asio::thread_pool pool(2);
+    executor* own = nullptr;
+    std::vector<std::string> said;
+    host_tool::options const there{.executor = pool.get_executor()};
+    auto const coroutine = [&]() -> asio::awaitable<int> {
+        said = blocking_in(*own);
+        asio::steady_timer timer(co_await asio::this_coro::executor, 1ms);
+        co_await timer.async_wait(asio::use_awaitable);
+        auto const later = blocking_in(*own); // resumed by another handler
+        said.insert(said.end(), later.begin(), later.end());
+        co_return 1;
+    };
+    auto const reply = [&](tool_reply<int> answer) {
+        said = blocking_in(*own);
+        answer(2);
+    };
+    host_tool::options const loop{
+        .executor = [&pool](std::function<void()> work) { asio::post(pool, std::move(work)); }};
+    auto const plain = [&] {
+        said = blocking_in(*own);
+        return 3;
+    };
+    host_box box(
+        {host_tool("a", "", coroutine, there), host_tool("b", "", reply, there), host_tool("c", "", plain, loop)});
+    own = box.operator->();
+    CHECK(box.run("from mcptools.host import a\na.run()") == "1");
+    CHECK(said == std::vector<std::string>(14, "would_deadlock"));
+    CHECK(box.run("from mcptools.host import b\nb.run()") == "2");
+    CHECK(said == std::vector<std::string>(7, "would_deadlock"));
+    CHECK(box.run("from mcptools.host import c\nc.run()") == "3");
+    CHECK(said == std::vector<std::string>(7, "would_deadlock"));
+    box.drop();
+    pool.join();
 }
 
 TEST_CASE("host tools: an application with one loop, which is the executor's too", "[kernel]") {

@@ -71,6 +71,10 @@ TEST_CASE("host tools: a function is called like every tool", "[kernel][compat]"
     host_box box({add_tool()});
     CHECK(box.run("from mcptools.host import add\nadd.run(add.Params(a=1, b=2.5))") == "3.5");
     CHECK(box.run("add.run(a=1, b=2), add.run({'a': 1, 'b': 2})") == "(3.0, 3.0)");
+    CHECK(box.run("import asyncio\n"
+                  "pair = await asyncio.gather(add.run(a=1, b=1), add.arun(a=2, b=2))\n"
+                  "await add.run(a=1, b=2), pair, asyncio.run(add.run(a=3, b=3)), await asyncio.wait_for(add.run(a=4, "
+                  "b=4), 9)") == "(3.0, [2.0, 4.0], 6.0, 8.0)");
     CHECK(box.run("import mcptools\nmcptools.search('numbers')") == "host.add(a, b) - Adds two numbers.");
     CHECK(contains(box.run("mcptools.describe('host.add')"), "the first"));
     CHECK(contains(box.run("mcptools.describe('host.add')"), "def run(params: Params) -> Result"));
@@ -99,7 +103,7 @@ TEST_CASE("host tools: structs, enumerations, optional and nested values", "[ker
     CHECK(contains(
         box.run(
             "try:\n    place.run(id='8', what='lend', legs=[])\nexcept Exception as e:\n    print(type(e).__name__)"),
-        "ValidationError"));
+        "ArgumentsError"));
 }
 
 TEST_CASE("host tools: functions of JSON", "[kernel]") {

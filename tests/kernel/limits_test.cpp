@@ -138,7 +138,7 @@ TEST_CASE("limits: a fork bomb, too much memory and a full disk leave the host a
         CHECK(bomb.error() == errc::kernel_died);
         REQUIRE(bomb.error().status().exceeded);
         CHECK(bomb.error().status().exceeded->which == exit_status::exceeded_limit::kind::processes);
-        CHECK_THAT(bomb.error().text(), Contains("its limit is 100 (sandbox_limits::processes)"));
+        CHECK_THAT(bomb.error().text(), Contains("its limit is 100 (`processes`)"));
     }
     others_work();
 

@@ -197,8 +197,8 @@ TEST_CASE("walls: a sandbox that has none says so", "[kernel]") {
     auto const started = with.on("a").start();
     REQUIRE_FALSE(started);
     CHECK(started.error() == errc::sandbox_unavailable);
-    CHECK_THAT(started.error().text(), Contains("does not keep the kernels of a runtime apart") &&
-                                           Contains("set runtime::options::walls to false"));
+    CHECK_THAT(started.error().text(),
+               Contains("does not keep the kernels of a runtime apart") && Contains("do without walls between them"));
 }
 
 TEST_CASE("walls: each kernel has the limit of processes for itself", "[kernel]") {

@@ -5,10 +5,12 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <utility>
 
 namespace {
 
@@ -77,6 +79,60 @@ TEST_CASE_METHOD(mcp_host, "wayward: pages of tools, the empty cursor among them
     }
 }
 
+TEST_CASE_METHOD(mcp_host, "wayward: a list whose pages have a cursor each ends where nothing new comes") {
+    for (auto const* const cursor : {R"("")", R"("8")", "50"}) {
+        CAPTURE(cursor);
+        use(wayward({"--cursor", cursor}));
+        auto const tools = test::run(context(), registry().list_tools("s"));
+        REQUIRE(tools);
+        REQUIRE(tools->size() == 3);
+        CHECK(tools->back().remark.empty() == (*cursor == '"'));
+    }
+}
+
+TEST_CASE_METHOD(mcp_host, "wayward: members that are null are members that are left out") {
+    for (auto const* const version : {"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"}) {
+        use(wayward({"--nulls", "--version", version}));
+        CHECK(test::run(context(), registry().list_tools("s")));
+        CHECK(text("echo", {{"text", "kept"}}) == "kept");
+        CHECK_FALSE(call("structured", {{"value", nullptr}})->structured_content);
+        CHECK(value("structured", {{"value", {{"n", 1}}}}) == nlohmann::json{{"n", 1}});
+        CHECK(failure_of("nope") == errc::mcp_refused);
+    }
+    use(wayward({"--nulls", "--era", "stateless"}));
+    CHECK(value("structured", {{"value", nullptr}}).is_null());
+}
+
+TEST_CASE_METHOD(mcp_host, "wayward: a byte order mark is passed over, another framing is named at once") {
+    use(wayward({"--framing", "mark"}));
+    CHECK(text("echo", {{"text", "größe"}}) == "größe");
+    for (auto const& [framing, says] :
+         {std::pair{"length", "puts `Content-Length:` before its messages, as the Language Server Protocol does"},
+          {"several", "writes its messages over several lines"},
+          {"prompt", "writes its messages behind other text on the same line"},
+          {"unended", "does not end the lines of its messages"},
+          {"utf-16", "writes its messages in UTF-16"}}) {
+        CAPTURE(framing);
+        use(wayward({"--framing", framing}));
+        auto const begun = std::chrono::steady_clock::now();
+        auto const why = failure_of("echo", {{"text", "a"}});
+        CHECK(why == errc::protocol_error);
+        CHECK(test::contains(first_line(why), "the MCP server 's' " + std::string(says)));
+        CHECK(test::contains(why.text(), "\nit said:\non standard output, where only messages belong: \""));
+        CHECK(std::chrono::steady_clock::now() - begun < std::chrono::seconds(10)); // of 30
+    }
+}
+
+TEST_CASE_METHOD(mcp_host, "wayward: a prompt keeps the time to connect, and is quoted when that is over") {
+    auto params = wayward({"--silent", "--prompt", "Ok to proceed? (y) "});
+    params.connect_timeout = std::chrono::seconds(3);
+    use(params);
+    auto const why = failure_of("echo");
+    CHECK(why == errc::mcp_unresponsive);
+    CHECK(why.text() == "the MCP server 's' did not begin to talk within 3000 ms\nit said:\non standard output, where "
+                        "only messages belong: \"Ok to proceed? (y) \"\n");
+}
+
 TEST_CASE_METHOD(mcp_host, "wayward: noise on standard output is passed over") {
     use(wayward({"--noise"}));
     CHECK(text("echo", {{"text", "a"}}) == "a");
@@ -90,7 +146,7 @@ TEST_CASE_METHOD(mcp_host, "wayward: all content") {
     CHECK(r->content.size() == 8);
     CHECK(r->text() == "first\ngröße \U0001f600");
     CHECK(r->meta == json{{"cost", 3}});
-    for (json const& value : {json(nullptr), json(0), json(false), json::object(), json({1, "x"})})
+    for (json const& value : {json(0), json(false), json::object(), json({1, "x"})})
         CHECK(this->value("structured", {{"value", value}}) == value);
     auto const failed = call("fail");
     REQUIRE(failed);

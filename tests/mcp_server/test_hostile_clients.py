@@ -120,7 +120,9 @@ def test_a_line_of_200_mb_is_refused_and_the_next_is_served(raw: Raw) -> None:
         client.write(piece)
     client.write(b'"}}}\n')
     client.send(id="next", method="ping")
-    assert client.read()["error"]["code"] == -32700
+    refused = client.read()
+    assert refused["error"]["code"] == -32600
+    assert refused["id"] == 1
     assert client.read()["id"] == "next"
     assert client.memory() - before < 150 * MIB
     assert client.memory("VmRSS") - before < 16 * MIB

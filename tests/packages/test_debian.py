@@ -61,7 +61,7 @@ def test_the_program_names_the_libraries_that_it_loads(packages: Packages) -> No
 @pytest.mark.parametrize(
     "path",
     [
-        "man/man1/ipybox.1",
+        "man/man1/ipybox.1.gz",
         "bash-completion/completions/ipybox",
         "zsh/site-functions/_ipybox",
         "fish/vendor_completions.d/ipybox.fish",

@@ -216,6 +216,64 @@ for size in 1 << 20, 64 << 20:
     assert lines == ["4096 True", "16384 True"]
 
 
+def test_private_directories_take_their_size_together(tmp_path: Path) -> None:
+    lines = said_by(
+        """
+from ipybox_kernel import landlock, mounts
+landlock.libc.unshare(0x20000)  # CLONE_NEWNS
+mounts.mount(None, "/", None, mounts.MS_REC | mounts.MS_PRIVATE)
+places = [os.path.join(directory, name) for name in ("a", "b")]
+for place in places:
+    os.mkdir(place)
+mounts.cover_together(places, 1 << 20)
+for place in places:
+    print(os.listdir(place), oct(os.stat(place).st_mode), os.path.ismount(place))
+with open(places[0] + "/file", "wb") as file:
+    file.write(bytes(700 << 10))
+try:
+    with open(places[1] + "/file", "wb") as file:
+        file.write(bytes(700 << 10))
+except OSError as error:
+    print(error.strerror)
+""",
+        tmp_path,
+    )
+    assert lines == ["[] 0o40755 True", "[] 0o40755 True", "No space left on device"]
+
+
+def test_a_connection_holds_so_much(tmp_path: Path) -> None:
+    lines = said_by(
+        """
+pid, _ = kernel()
+for name in "tcp_rmem", "tcp_wmem":
+    print(run(pid, "cat", f"/proc/sys/net/ipv4/{name}").split())
+""",
+        tmp_path,
+    )
+    assert lines == ["['4096', '65536', '262144']"] * 2
+
+
+def test_a_kernel_has_so_many_terminals(tmp_path: Path) -> None:
+    """The others have theirs."""
+    lines = said_by(
+        """
+from ipybox_kernel import landlock, mounts
+landlock.libc.unshare(0x20000)  # CLONE_NEWNS
+mounts.mount(None, "/", None, mounts.MS_REC | mounts.MS_PRIVATE)
+mounts.mount("devpts", "/dev/pts", "devpts", 0, mounts.TERMINALS)
+opened = 0
+try:
+    while True:
+        os.open("/dev/pts/ptmx", os.O_RDWR | os.O_NOCTTY)
+        opened += 1
+except OSError as error:
+    print(opened, error.strerror)
+""",
+        tmp_path,
+    )
+    assert lines == ["64 No space left on device"]
+
+
 def test_a_directory_or_a_program_that_is_missing(tmp_path: Path) -> None:
     """What is told in the supervisor does not name it: kernels inherit the memory of that."""
     lines = said_by(

@@ -114,6 +114,14 @@ TRIES = {
         "packet": lambda: make_socket(17, 3),
         "vsock, high bits": lambda: make_socket_raw(1 << 32 | 40),
         "netlink of the audit": lambda: make_socket(16, 3, 9),
+        "raw": lambda: make_socket(socket.AF_INET, socket.SOCK_RAW, 1),
+        "udp-lite": lambda: make_protocol(socket.SOCK_DGRAM, 136),
+        "udp-lite 6": lambda: make_protocol(socket.SOCK_DGRAM, 136, socket.AF_INET6),
+        "mptcp": lambda: make_protocol(socket.SOCK_STREAM, 262),
+        "mptcp, high bits": lambda: make_protocol(socket.SOCK_STREAM, 1 << 32 | 262),
+        "sctp": lambda: make_protocol(socket.SOCK_STREAM, 132),
+        "sctp packets": lambda: make_socket(socket.AF_INET, socket.SOCK_SEQPACKET, 132),
+        "line discipline": lambda: set_line_discipline(),
         "userfaultfd": lambda: call("userfaultfd", 1),
         "keyctl": lambda: call("keyctl", 0, -3, 1),
         "add_key": lambda: call("add_key", b"user", b"x", b"x", 1, -3),
@@ -145,6 +153,8 @@ OPEN = {
     "pair of packets": lambda: make_pair(socket.SOCK_SEQPACKET),
     "internet": lambda: make_socket(socket.AF_INET),
     "internet 6": lambda: make_socket(socket.AF_INET6),
+    "tcp": lambda: make_socket(socket.AF_INET, socket.SOCK_STREAM, 6),
+    "udp": lambda: make_socket(socket.AF_INET6, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC, 17),
     "interfaces": lambda: make_socket(16, 3, 0),
     "priority of its own": lambda: call("setpriority", 0, 0, os.getpriority(os.PRIO_PROCESS, 0)),
     "processors of its own": lambda: call("sched_setaffinity", 0, 128, b"\xff" * 128),
@@ -161,6 +171,28 @@ def make_socket_raw(family: int) -> str:
     number = 41 if X86 else 198
     result = libc.syscall(ctypes.c_long(number), ctypes.c_long(family), ctypes.c_long(1), ctypes.c_long(0))
     return "ok" if result >= 0 else errno.errorcode[ctypes.get_errno()]
+
+
+def make_protocol(kind: int, protocol: int, family: int = socket.AF_INET) -> str:
+    """Refused as what the system does not have: programs take another protocol then."""
+    number = 41 if X86 else 198
+    result = libc.syscall(ctypes.c_long(number), ctypes.c_long(family), ctypes.c_long(kind), ctypes.c_ulong(protocol))
+    if result >= 0:
+        return "ok"
+    return "EPERM" if ctypes.get_errno() == errno.EPROTONOSUPPORT else errno.errorcode[ctypes.get_errno()]
+
+
+def set_line_discipline() -> str:
+    """One that the system has: what typing goes through."""
+    terminal, other = os.openpty()
+    try:
+        fcntl.ioctl(other, 0x5423, struct.pack("i", 0))
+    except OSError as error:
+        return errno.errorcode[error.errno or 0]
+    finally:
+        os.close(terminal)
+        os.close(other)
+    return "ok"
 
 
 def set_mode(mode: int) -> str:

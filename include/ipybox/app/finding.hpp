@@ -43,7 +43,7 @@ struct finding {
 
 /// Findings of one kind, with a title for people.
 struct finding_group {
-    std::string name;  ///< "python", "kernels", "programs", "directories"
+    std::string name;  ///< "python", "kernels", "programs", "directories", "network"
     std::string title; ///< for people
     /// The findings, in the order in which they are shown.
     std::vector<finding> findings = {};

@@ -92,7 +92,8 @@ class approval_request {
     /**
      * \brief The commands that a shell action starts, without parsing `argv()`: `!git status && make` is two.
      * \details A policy that accepts what it knows has to look at `understood()` first: a line that is not may start
-     * more than `commands` has, or something else. Words that a shell expands have `literal == false`.
+     * more than `commands` has, or something else. Words that a shell expands have `literal == false`. Accept by
+     * `accept_commands()` then: that runs what was looked at here, and not how a shell reads the text.
      * \return for `sh -c LINE`, and for a script on the standard input of `sh`, its commands, also those in it;
      * otherwise `argv()` as one command
      */
@@ -118,6 +119,9 @@ class approval_request {
 
     /// The action may be done. Returns whether this was the first answer, as do the others.
     bool accept() const;
+
+    /// The action may be done as `commands()` has it: see `decision::accept_commands`.
+    bool accept_commands() const;
 
     /// The tool may be called with these arguments. Rejects a request that has no arguments.
     bool accept(nlohmann::ordered_json edited_arguments) const;

@@ -16,8 +16,8 @@ class error;
 class grant;
 
 /**
- * \brief The answer to an approval request: accept, accept with edited arguments, or reject. An acceptance may grant
- * more than was asked for.
+ * \brief The answer to an approval request: accept, accept the commands of a line, accept with edited arguments, or
+ * reject. An acceptance may grant more than was asked for.
  * \details Made by name only. Neither a bool nor a text turns into a decision by itself, and there is no default.
  */
 class decision {
@@ -46,6 +46,15 @@ class decision {
     /// The tool is called with these arguments instead. For requests that have arguments; others are rejected by this.
     [[nodiscard]] static decision accept(nlohmann::ordered_json edited_arguments);
 
+    /**
+     * \brief The action is done, as `approval_request::commands()` has it: for those who decided by the commands, and
+     * not by the text.
+     * \details A shell line is written anew, with every literal word in quotes, so that a shell starts what was looked
+     * at also where it would read the line in some other way. A line that is not understood is rejected by this. Any
+     * other action is done as it was asked for.
+     */
+    [[nodiscard]] static decision accept_commands();
+
     /// The action is not done; the code that wanted it gets the reason.
     [[nodiscard]] static decision reject(std::string reason = {}, when_repeated again = when_repeated::reject);
 
@@ -57,6 +66,9 @@ class decision {
 
     /// The arguments to use instead, or nullptr.
     [[nodiscard]] nlohmann::ordered_json const* edited_arguments() const noexcept { return edited_.get(); }
+
+    /// Whether a shell line is run as its commands were understood, and not as it was written.
+    [[nodiscard]] bool by_commands() const noexcept { return by_commands_; }
 
     /// The grant that comes with it, or nullptr.
     [[nodiscard]] grant const* granted() const noexcept { return granted_.get(); }
@@ -71,6 +83,7 @@ class decision {
     decision() = default;
 
     bool accepted_ = false;
+    bool by_commands_ = false;
     std::string reason_;
     when_repeated again_ = when_repeated::reject;
     std::shared_ptr<nlohmann::ordered_json const> edited_;

@@ -3,12 +3,12 @@
 #include <ipybox/core/owning_process.hpp>
 #include <ipybox/core/sha256.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <map>
 #include <mutex>
 #include <new>
-#include <set>
 #include <thread>
 #include <utility>
 
@@ -32,9 +32,7 @@ class thread_reaper {
         bool const waits_for_us = all.leads_to(there, here);
         if (waits_for_us) {
             static end_of_program const waits;
-            all.leaving_.insert(there);
-            lock.unlock();
-            leaving.detach();
+            all.keep(std::move(leaving));
             return false;
         }
         try {
@@ -54,11 +52,19 @@ class thread_reaper {
     static void ended() {
         auto& all = the();
         std::scoped_lock const lock(all.mutex_);
-        if (all.leaving_.erase(std::this_thread::get_id()) > 0) all.changed_.notify_all();
+        auto const here = all.leaving_.find(std::this_thread::get_id());
+        if (here == all.leaving_.end()) return;
+        here->second.has_ended = true;
+        all.changed_.notify_all();
     }
 
   private:
     static constexpr std::chrono::seconds bound{2};
+
+    struct left_thread {
+        std::thread thread;
+        bool has_ended = false;
+    };
 
     /// libcrypto, which the threads may work with, is torn down by a handler of `exit` that its first use registers.
     /// Functions that were registered before are called after this destructor.
@@ -84,19 +90,46 @@ class thread_reaper {
         return true;
     }
 
+    /// With the lock held. A thread that was left earlier and has ended since is joined, which takes no time.
+    void keep(std::thread leaving) {
+        if (!owner_.is_this()) return leaving.detach(); // what is kept are threads of the parent
+        join_ended();
+        auto const id = leaving.get_id();
+        try {
+            leaving_[id].thread = std::move(leaving);
+        } catch (std::bad_alloc const&) { leaving.detach(); }
+    }
+
+    /// With the lock held.
+    void join_ended() {
+        for (auto each = leaving_.begin(); each != leaving_.end();) {
+            if (!each->second.has_ended) {
+                ++each;
+                continue;
+            }
+            each->second.thread.join();
+            each = leaving_.erase(each);
+        }
+    }
+
+    /// Behind this the code of the threads may be unmapped, so those that have ended are joined.
     void wait() {
-        if (!owner_.is_this()) return; // a fork has none of these threads
+        if (!owner_.is_this()) return;                // a fork has none of these threads
+        auto const here = std::this_thread::get_id(); // exit() may have been called by one of them
         std::unique_lock lock(mutex_);
-        changed_.wait_for(lock, bound, [this] {
-            // exit() may have been called by one of them
-            return leaving_.empty() || (leaving_.size() == 1 && leaving_.contains(std::this_thread::get_id()));
+        changed_.wait_for(lock, bound, [&] {
+            return std::ranges::all_of(leaving_,
+                                       [&](auto const& each) { return each.second.has_ended || each.first == here; });
         });
+        join_ended();
+        for (auto& [id, left] : leaving_) left.thread.detach();
+        leaving_.clear();
     }
 
     owning_process const owner_;
     std::mutex mutex_;
     std::condition_variable changed_;
-    std::set<std::thread::id> leaving_;
+    std::map<std::thread::id, left_thread> leaving_;
     std::map<std::thread::id, std::thread::id> waits_for_;
 };
 

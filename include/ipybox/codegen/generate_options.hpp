@@ -15,10 +15,10 @@ struct generate_options {
     enum class call_style {
         synchronous, ///< `run(params)`
         awaitable,   ///< `await run(params)`
-        both         ///< `run(params)` and `await arun(params)`
+        both         ///< `run(params)` and `await arun(params)`: those run beside each other
     };
 
-    call_style style = call_style::synchronous;        ///< what modules have to call their tools by
+    call_style style = call_style::both;               ///< what modules have to call their tools by
     std::function<bool(mcp::tool const&)> filter = {}; ///< which tools get a module; empty: all
     std::string about = {}; ///< what the package says of itself first; empty: whose tools they are
     std::filesystem::path code_dir =

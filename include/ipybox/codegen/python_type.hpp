@@ -63,7 +63,12 @@ struct python_field {
 };
 
 /// The members that an object may have beside its fields.
-enum class extra_members { allowed, forbidden, typed };
+enum class extra_members {
+    allowed, ///< the schema does not say: those that come are told
+    welcome, ///< it says that there are some
+    forbidden,
+    typed
+};
 
 /// A class of a generated module.
 struct python_class {

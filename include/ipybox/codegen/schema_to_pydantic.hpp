@@ -23,8 +23,13 @@ struct translation {
  */
 [[nodiscard]] translation translate_arguments(schema_document const& document);
 
-/// The result of a tool: any type; a class is called `Result`. A field that may be missing may also be null.
+/// The result of a tool: any type; a class is called `Result`. A field that may be missing may also be null. One that
+/// is wrapped is what is in it.
 [[nodiscard]] translation translate_result(schema_document const& document);
+
+/// Whether the schema of a result is that of a value which its server has put into an object, as `result`: structured
+/// content had to be an object before 2026-07-28, and FastMCP says with `x-fastmcp-wrap-result` that it is none.
+[[nodiscard]] bool is_wrapped(ordered_json const& output_schema);
 
 } // namespace ipybox::codegen
 

@@ -90,6 +90,156 @@ def _client(server: str) -> Any:
         return NoKernel(server)
     return ToolRunner(server_name=server)
 )py", 3217}},
+{"_errors.py", {R"py("""Arguments that do not fit, in one sentence. Written by ipybox together with its package."""
+
+from __future__ import annotations
+
+import warnings
+from difflib import get_close_matches
+from pathlib import Path
+from reprlib import Repr
+from sys import _getframe
+from typing import Any
+
+_MOST_PROBLEMS = 8
+
+_repr = Repr()
+_repr.maxstring = _repr.maxother = 60
+
+
+class ArgumentsError(ValueError):
+    """Arguments that do not fit their schema. The text says which, and what to write; `errors()` says it as data."""
+
+    def __init__(self, text: str, problems: list[dict[str, Any]] | None = None) -> None:
+        super().__init__(text)
+        self._problems = problems or []
+
+    def errors(self) -> list[dict[str, Any]]:
+        """For each field that does not fit: where it is (`loc`), what is wrong (`msg`), and the value (`input`)."""
+        return self._problems
+
+
+def readable(cls: Any, problems: list[dict[str, Any]], given: Any, usage: str) -> ArgumentsError:
+    """The error that says what of `given` does not fit a class. `problems` are those of Pydantic."""
+    reasons: dict[tuple[Any, ...], list[str]] = {}
+    inputs: dict[tuple[Any, ...], Any] = {}
+    missing, unknown = [], []
+    for one in problems:
+        place, found = place_of(one["loc"], given, one["type"] == "missing")
+        if one["type"] == "missing":
+            missing.append(place)
+        if one["type"] == "extra_forbidden":
+            unknown.append(place)
+        if one["msg"] not in reasons.setdefault(place, []):
+            reasons[place].append(one["msg"])
+        inputs[place] = found
+    fields = names_of(cls)
+    if cls.model_config.get("extra") == "allow":  # a name like that of a field that is missing is a misspelt one
+        lacking = [str(place[0]) for place in missing if len(place) == 1]
+        for word in given:
+            if word not in fields and get_close_matches(word, lacking, n=1):
+                unknown.append((word,))
+                inputs[unknown[-1]] = given[word]
+    for place in unknown:
+        close = get_close_matches(str(place[-1]), fields, n=1) if len(place) == 1 else []
+        reasons[place] = ["There is no such field" + (f": did you mean {close[0]!r}?" if close else "")]
+        if close and (close[0],) in missing:
+            reasons.pop((close[0],), None)
+            missing.remove((close[0],))
+    number, integer = "Input should be a valid number", "Input should be a valid integer"
+    told = []
+    for place, texts in reasons.items():
+        if number in texts and integer in texts:
+            texts.remove(integer)
+        told.append({"loc": place, "msg": "; or: ".join(texts), "input": inputs[place]})
+    return ArgumentsError(_sentence(cls, told, {place for place in missing if len(place) == 1}, usage), told)
+
+
+def _sentence(cls: Any, problems: list[dict[str, Any]], missing: set[tuple[Any, ...]], usage: str) -> str:
+    tool = cls.__module__.rpartition(".")[2]
+    name = f"{tool}.run" if cls.__name__ == "Params" else f"{tool}.{cls.__name__}"
+    others = [_problem(one) for one in problems if one["loc"] not in missing]
+    if len(others) > _MOST_PROBLEMS:
+        others[_MOST_PROBLEMS:] = [f"and {len(others) - _MOST_PROBLEMS} more"]
+    lacking = ", ".join(str(one["loc"][0]) for one in problems if one["loc"] in missing)
+    if not lacking:
+        return f"{name}(): {'; '.join(others)}"
+    more = f"; and {'; '.join(others)}" if others else ""
+    return f"{name}() needs {lacking}: write {name}({usage}){more}"
+
+
+def _problem(one: dict[str, Any]) -> str:
+    place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in one["loc"]).removeprefix(".")
+    text = one["msg"].replace("Input should", "should")
+    if text == "Field required":
+        return f"{place} is missing"
+    if text.startswith("There is no such field"):
+        return f"there is no field {place!r}{text.removeprefix('There is no such field')}"
+    separator = " " if text.startswith("should") else ": "
+    value = f", not {_repr.repr(one['input'])}" if text.startswith("should") else ""
+    return f"{place or 'it'}{separator}{text}{value}"
+
+
+def place_of(where: tuple[int | str, ...], given: Any, is_missing: bool) -> tuple[tuple[int | str, ...], Any]:
+    """The place of an error in what was given. Pydantic also names the alternatives of unions on the way."""
+    place: list[int | str] = []
+    for index, step in enumerate(where):
+        members = range(len(given)) if isinstance(given, list) else given if isinstance(given, dict) else ()
+        if step in members:
+            given = given[step]
+        elif not (is_missing and index == len(where) - 1 and isinstance(given, dict)):
+            continue
+        place.append(step)
+    return tuple(place), given
+
+
+def json_name(name: str, field: Any) -> str:
+    return name if field.alias is None else str(field.alias)
+
+
+def names_of(cls: Any) -> list[str]:
+    """The names of the fields of a class, in Python and in JSON."""
+    fields = cls.model_fields
+    return list(dict.fromkeys([*fields, *(json_name(name, field) for name, field in fields.items())]))
+
+
+def fields_of(names: Any) -> str:
+    """Names for a sentence: not all where they are many."""
+    listed = [str(name) for name in names]
+    return (", ".join(listed[:20]) + (f" and {len(listed) - 20} more" if len(listed) > 20 else "")) or "nothing"
+
+
+def warn(text: str) -> None:
+    """Warns at the line that called into the package."""
+    here, level, frame = str(Path(__file__).parent / " ")[:-1], 2, _getframe(1)
+    while frame.f_back and frame.f_code.co_filename.startswith(here):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, stacklevel=level)
+
+
+def warn_of_undeclared(made: Any, is_given: set[int]) -> None:
+    """Warns of members that no schema declares, in the model and in those that were made with it."""
+    cls = type(made)
+    tells = cls.model_fields and not cls._more and "__pydantic_extra__" not in cls.__annotations__
+    for word in made.__pydantic_extra__ or ():
+        close = get_close_matches(word, names_of(cls), n=1, cutoff=0.75)
+        if close:
+            warn(f"{cls.__name__} has no field {word!r} and sends it as it is: did you mean {close[0]!r}?")
+        elif tells:
+            warn(
+                f"{cls.__name__} has no field {word!r} and sends it as it is, which its server may ignore: "
+                f"its fields are {fields_of(cls.model_fields)}"
+            )
+    below = list(vars(made).values())
+    while below:
+        value = below.pop()
+        if isinstance(value, dict):
+            below.extend(value.values())
+        elif isinstance(value, list):
+            below.extend(value)
+        elif hasattr(type(value), "__pydantic_validator__") and id(value) not in is_given:
+            warn_of_undeclared(value, is_given)
+)py", 6794}},
 {"_mcp.py", {R"py("""Calls of tools, and their results. Written by ipybox together with them."""
 
 from __future__ import annotations
@@ -106,11 +256,15 @@ from functools import cache, wraps
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, get_args, get_origin, overload
 
-from ._model import UNSET, Model, json_name, needs, place_of, refuse_non_numbers, usage, with_integers
+from ._errors import ArgumentsError, json_name, place_of
+from ._model import UNSET, Model, needs, refuse_non_numbers, with_integers
+from ._ready import Record, Text, let_run_take_results, ready
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError  # isort: skip  # _model says how to install it
 
-__all__ = ["UNSET", "Model", "to_result", "to_text", "tool"]
+__all__ = ["UNSET", "ArgumentsError", "Model", "to_result", "to_text", "tool", "unwrapped"]
+
+let_run_take_results()
 
 _P = TypeVar("_P", bound=Model, contravariant=True)
 _R = TypeVar("_R", covariant=True)
@@ -168,7 +322,7 @@ def _params(run: Any, params: type[Model], args: tuple[Any, ...], fields: dict[s
     if len(args) == 1 and not fields and isinstance(given, dict):
         raise TypeError(f"{name}() takes fields by names that are strings: {name}({needs(params)})")
     if len(args) == 1 and not fields and isinstance(given, Model):
-        raise TypeError(f"{name}() takes {usage(params)}, not {type(given).__module__}.{type(given).__qualname__}")
+        raise TypeError(f"{name}() takes {needs(params)}, not {type(given).__module__}.{type(given).__qualname__}")
     raise TypeError(
         f"{name}() cannot tell which field an argument without a name is; give names: {name}({needs(params)})"
     )
@@ -179,7 +333,7 @@ class _ToolModule(ModuleType):
 
     def __call__(self, *args: Any, **fields: Any) -> Any:
         name = self.__name__.rpartition(".")[2]
-        raise TypeError(f"{name} is the module of a tool: call {name}.run({name}.{usage(vars(self)['Params'])})")
+        raise TypeError(f"{name} is the module of a tool: call {name}.run({needs(vars(self)['Params'])})")
 
     def __getattr__(self, name: str) -> Any:
         if not name.startswith("_"):
@@ -233,31 +387,26 @@ def _literals(annotation: Any) -> list[Any]:
 # --- What a tool answers.
 
 
-class Record(dict[str, Any]):
-    """An object that is not what its schema promises: a dict whose members are also attributes."""
-
-    def __getattr__(self, name: str) -> Any:
-        try:
-            return self[name]
-        except KeyError:
-            if name == "parts" and "_answer" in vars(self):
-                return self._answer.parts
-            raise AttributeError(f"no member {name!r}, only {', '.join(self) or 'nothing'}") from None
-
-    def _ipython_display_(self) -> None:
-        if "_answer" not in vars(self):
-            raise NotImplementedError
-        self._answer.show(self)
-
-
 def to_text(answer: Any) -> str:
     """The answer of a tool that does not say what its result is made of."""
-    if answer is None:
+    if hasattr(answer, "parts"):
+        text: str = answer if isinstance(answer, str) else answer.carried_by(_text_of(answer.value))
+        return text
+    return Text(_text_of(answer))
+
+
+def _text_of(value: Any) -> str:
+    if value is None:
         return ""
-    if isinstance(answer, str):
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def unwrapped(answer: Any) -> Any:
+    """The value that a server has put into an object, because structured content had to be one."""
+    value = answer.value if hasattr(answer, "parts") else answer
+    if not isinstance(value, dict) or list(value) != ["result"]:
         return answer
-    text = json.dumps(getattr(answer, "value", answer), ensure_ascii=False)
-    return answer.carried_by(text) if hasattr(answer, "parts") else text
+    return answer.carried_by(value["result"]) if hasattr(answer, "parts") else value["result"]
 
 
 def to_result(result: Any, answer: Any) -> Any:
@@ -266,7 +415,7 @@ def to_result(result: Any, answer: Any) -> Any:
     Images and the like that came with it are its ``parts``, and displayed with it.
     """
     if not hasattr(answer, "parts"):
-        return _checked(result, answer)
+        return ready(_checked(result, answer))
     value = _checked(result, answer.value)
     if isinstance(value, (Model, Record)):
         object.__setattr__(value, "_answer", answer)
@@ -329,15 +478,14 @@ def _records(value: Any) -> Any:
     if isinstance(value, dict):
         return Record({name: _records(item) for name, item in value.items()})
     return [_records(item) for item in value] if isinstance(value, list) else value
-)py", 9346}},
+)py", 9378}},
 {"_model.py", {R"py("""Objects of JSON as classes, and values of Python as JSON. Written by ipybox together with its package."""
 
 from __future__ import annotations
 
 import math
 import sys
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from datetime import date, time
 from decimal import Decimal
 from enum import Enum
@@ -348,12 +496,14 @@ from uuid import UUID
 
 try:
     from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, model_validator
-    from pydantic_core import InitErrorDetails, PydanticCustomError
+    from pydantic_core import PydanticCustomError
 except ImportError as error:
     raise ImportError(
         f"tool calls need pydantic 2 ({error}); install it on the host, then start a new kernel: "
         f"{sys.executable} -m pip install 'pydantic>=2,<3'"
     ) from None
+
+from ._errors import fields_of, json_name, place_of, readable, warn_of_undeclared
 
 _R = TypeVar("_R")
 
@@ -363,6 +513,8 @@ UNSET: Any = None
 
 class Model(BaseModel):
     """An object of JSON, with the fields that the tool's schema names. Fields that are not set are not sent.
+
+    A result can be used like a dict, too: `result["rows"]`, `result.get("rows")`, `"rows" in result`.
 
     The constructor also takes what has no meaning of its own in JSON: tuples and sets for arrays; dates, paths, UUIDs
     and enumerations for strings; decimals for numbers. None leaves out what may be left out but must not be null.
@@ -375,6 +527,16 @@ class Model(BaseModel):
 
     #: Checks of the whole object, see `rule`.
     _rules: ClassVar[tuple[Any, ...]] = ()
+
+    #: Whether the schema says that there are further members, which are no mistakes then.
+    _more: ClassVar[bool] = False
+
+    #: Where it is the result of a tool, it may be awaited: see `_ready`.
+    _is_result: ClassVar[bool] = True
+
+    def __init_subclass__(cls, more: bool = False, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        cls._more = more
 
     def __init__(self, /, *unnamed: Any, **values: Any) -> None:
         __tracebackhide__ = True
@@ -391,7 +553,7 @@ class Model(BaseModel):
         except ValidationError as error:
             refused = error
         else:
-            _warn_of_misspelt(self)
+            warn_of_undeclared(self, set(_models_in(given)))
             return
         # a model also stands for an object where the schema names no class
         plain = to_json(given)
@@ -400,8 +562,9 @@ class Model(BaseModel):
                 raise refused
             self.__pydantic_validator__.validate_python(plain, self_instance=self)
         except ValidationError as error:
-            raise _readable(error, type(self), plain) from None
-        _warn_of_misspelt(self)
+            problems: Any = error.errors(include_url=False, include_context=False)
+            raise readable(type(self), problems, plain, needs(type(self))) from None
+        warn_of_undeclared(self, set())
 
     # With this Pydantic does not validate by calling the constructor: model_validate() takes JSON and nothing else.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
@@ -446,14 +609,69 @@ class Model(BaseModel):
     if not TYPE_CHECKING:  # who checks types shall not believe that there is any member
 
         def __getattr__(self, name: str) -> Any:
-            if name == "parts" and name not in (self.__pydantic_extra__ or {}) and hasattr(self, "_answer"):
+            if name.startswith("_") or name in (self.__pydantic_extra__ or {}):
+                return super().__getattr__(name)
+            if name == "parts" and hasattr(self, "_answer"):
                 return self._answer.parts
-            return super().__getattr__(name)
+            if name in _LIKE_OTHERS:
+                return _LIKE_OTHERS[name].__get__(self)
+            raise AttributeError(f"{type(self).__name__} has no field {name!r}, only {fields_of(self.__members())}")
+
+    def __members(self) -> dict[str, Any]:
+        """What there is, by the names of JSON."""
+        fields = type(self).model_fields
+        members = {json_name(name, field): self.__dict__.get(name) for name, field in fields.items()}
+        return members | (self.__pydantic_extra__ or {})
+
+    def __getitem__(self, name: str) -> Any:
+        members = self.__members()
+        if name not in members and name in type(self).model_fields:
+            return getattr(self, name)
+        if name not in members:
+            raise KeyError(f"{type(self).__name__} has no field {name!r}, only {fields_of(members)}")
+        return members[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.__members()
+
+    # what makes it awaitable; equal ones need not be the same to who waits for them
+
+    __hash__ = object.__hash__
+
+    def __await__(self) -> Generator[Any, None, Any]:
+        return self
+        yield
 
     def _ipython_display_(self) -> None:
         if not hasattr(self, "_answer"):
             raise NotImplementedError  # displayed as everything is
         self._answer.show(self)
+
+    # Found where there is no field of the name, see __getattr__.
+
+    def _like_get(self, name: str, default: Any = None) -> Any:
+        return self[name] if name in self else default  # noqa: SIM401  # this is get
+
+    def _like_keys(self) -> Any:
+        return self.__members().keys()
+
+    def _like_values(self) -> Any:
+        return self.__members().values()
+
+    def _like_items(self) -> Any:
+        return self.__members().items()
+
+    def _like_send(self, value: object) -> Any:
+        raise StopIteration(self)
+
+    def _like_throw(self, error: Any, *more: Any) -> Any:
+        raise error
+
+
+#: Methods of a dict and of a coroutine, by their names.
+_LIKE_OTHERS = {
+    name.removeprefix("_like_"): method for name, method in vars(Model).items() if name.startswith("_like_")
+}
 
 
 def needs(cls: type[Model]) -> str:
@@ -465,63 +683,6 @@ def needs(cls: type[Model]) -> str:
 
 def usage(cls: type[Model]) -> str:
     return f"{cls.__name__}({needs(cls)})"
-
-
-# --- Errors.
-
-
-def _readable(error: ValidationError, cls: type[Model], given: Any) -> ValidationError:
-    """The same with one line a field, without links, and with what a misspelt field may have meant."""
-    reasons: dict[tuple[Any, ...], list[str]] = {}
-    inputs: dict[tuple[Any, ...], Any] = {}
-    missing, unknown = [], []
-    for one in error.errors(include_url=False, include_context=False):
-        place, found = place_of(one["loc"], given, one["type"] == "missing")
-        if one["type"] == "missing":
-            missing.append(place)
-        if one["type"] == "extra_forbidden":
-            unknown.append(place)
-        reason = one["msg"]
-        if reason not in reasons.setdefault(place, []):
-            reasons[place].append(reason)
-        inputs[place] = found
-    from difflib import get_close_matches
-
-    fields = [*cls.model_fields, *(json_name(name, field) for name, field in cls.model_fields.items())]
-    if cls.model_config.get("extra") == "allow":  # a name like that of a field that is missing is a misspelt one
-        lacking = [str(place[0]) for place in missing if len(place) == 1]
-        for word in given:
-            if word not in fields and get_close_matches(word, lacking, n=1):
-                unknown.append((word,))
-                inputs[unknown[-1]] = given[word]
-    for place in unknown:
-        close = get_close_matches(str(place[-1]), fields, n=1) if len(place) == 1 else []
-        reasons[place] = ["There is no such field" + (f": did you mean {close[0]!r}?" if close else "")]
-        if close and (close[0],) in missing:
-            reasons.pop((close[0],), None)
-    number, integer = "Input should be a valid number", "Input should be a valid integer"
-    lines: list[InitErrorDetails] = []
-    for place, texts in reasons.items():
-        if number in texts and integer in texts:
-            texts.remove(integer)
-        text = "; or: ".join(texts)
-        lines.append(
-            {"type": PydanticCustomError("json", "{text}", {"text": text}), "loc": place, "input": inputs[place]}
-        )
-    return ValidationError.from_exception_data(cls.__name__, lines)
-
-
-def place_of(where: tuple[int | str, ...], given: Any, is_missing: bool) -> tuple[tuple[int | str, ...], Any]:
-    """The place of an error in what was given. Pydantic also names the alternatives of unions on the way."""
-    place: list[int | str] = []
-    for index, step in enumerate(where):
-        members = range(len(given)) if isinstance(given, list) else given if isinstance(given, dict) else ()
-        if step in members:
-            given = given[step]
-        elif not (is_missing and index == len(where) - 1 and isinstance(given, dict)):
-            continue
-        place.append(step)
-    return tuple(place), given
 
 
 # --- From Python to JSON.
@@ -611,10 +772,6 @@ def _differs(plain: Any, given: Any) -> bool:
 # --- Names and nulls.
 
 
-def json_name(name: str, field: Any) -> str:
-    return name if field.alias is None else str(field.alias)
-
-
 def _by_json_name(cls: type[Model], values: dict[str, Any]) -> dict[str, Any]:
     """The constructor's arguments without those that say "leave it out"."""
     fields = cls.model_fields
@@ -631,15 +788,13 @@ def _by_json_name(cls: type[Model], values: dict[str, Any]) -> dict[str, Any]:
     return given
 
 
-def _warn_of_misspelt(made: Model) -> None:
-    cls = type(made)
-    for word in made.__pydantic_extra__ or ():
-        from difflib import get_close_matches
-
-        for name in get_close_matches(word, cls.model_fields, n=1, cutoff=0.75):
-            warnings.warn(
-                f"{cls.__name__} has no field {word!r} and sends it as it is: did you mean {name!r}?", stacklevel=3
-            )
+def _models_in(value: Any) -> Iterator[int]:
+    """The identities of the models in a value: they have been looked at."""
+    if isinstance(value, Model):
+        yield id(value)
+    elif isinstance(value, (dict, list)):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _models_in(item)
 
 
 @cache
@@ -651,7 +806,7 @@ def _takes_none(cls: type[Model], name: str) -> bool:
     except ValidationError:
         return False
     return True
-)py", 13709}},
+)py", 13449}},
 {"_pattern.py", {R"py("""Regular expressions of JSON Schema (ECMA-262) in Python's. Written by ipybox together with its package."""
 
 from __future__ import annotations
@@ -903,6 +1058,133 @@ def _category(name: str, inverse: bool = False) -> str:
                 ranges.append([code, code])
     return "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in ranges)
 )py", 10462}},
+{"_ready.py", {R"py("""Results that are there, and may be awaited all the same. Written by ipybox together with its package."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Coroutine, Generator
+from functools import wraps
+from typing import Any, ClassVar
+
+from ._errors import fields_of
+from ._model import Model
+
+
+class Ready:
+    """A result that is there: awaited, it is itself, also by asyncio.gather, wait_for, create_task and run.
+
+    Elsewhere tools are async functions. The tool has run when a result cannot be awaited, and would be run again.
+    """
+
+    __slots__ = ()
+    _is_result: ClassVar[bool] = True
+
+    def __await__(self) -> Generator[Any, None, Any]:
+        return self
+        yield
+
+    def send(self, value: object) -> Any:
+        raise StopIteration(self)
+
+    def throw(self, error: Any, *more: Any) -> Any:
+        raise error
+
+    def close(self) -> None:
+        pass
+
+
+class Text(Ready, str):
+    """A text."""
+
+    def __reduce__(self) -> Any:
+        return str, (str(self),)
+
+
+class Integer(Ready, int):
+    """A number."""
+
+    def __reduce__(self) -> Any:
+        return int, (int(self),)
+
+
+class Number(Ready, float):
+    """A number."""
+
+    def __reduce__(self) -> Any:
+        return float, (float(self),)
+
+
+class List(Ready, list[Any]):
+    """A list."""
+
+    __hash__ = object.__hash__  # type: ignore[assignment]  # asyncio.gather keeps what it waits for in a dict
+
+    def __reduce__(self) -> Any:
+        return list, (list(self),)
+
+
+class Object(Ready, dict[str, Any]):
+    """An object with members of any names."""
+
+    __hash__ = object.__hash__  # type: ignore[assignment]
+
+    def __reduce__(self) -> Any:
+        return dict, (dict(self),)
+
+
+class Record(dict[str, Any]):
+    """An object that is not what its schema promises: a dict whose members are also attributes."""
+
+    _is_result: ClassVar[bool] = True
+    __hash__ = object.__hash__  # type: ignore[assignment]
+    __await__ = Ready.__await__
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self:
+            return self[name]
+        if name == "parts" and "_answer" in vars(self):
+            return self._answer.parts
+        if name in ("send", "throw"):
+            return getattr(Ready, name).__get__(self)
+        raise AttributeError(f"no member {name!r}, only {fields_of(self)}")
+
+    def __missing__(self, name: str) -> Any:
+        raise KeyError(f"no member {name!r}, only {fields_of(self)}")
+
+    def _ipython_display_(self) -> None:
+        if "_answer" not in vars(self):
+            raise NotImplementedError
+        self._answer.show(self)
+
+
+for _made in (Ready, Record, Model):
+    Coroutine.register(_made)
+
+_CLASSES: dict[type, Callable[[Any], Any]] = {str: Text, int: Integer, float: Number, list: List, dict: Object}
+
+
+def ready(value: Any) -> Any:
+    """The value as one that can be awaited. True, False and None cannot: they are the only ones of their kind."""
+    make = _CLASSES.get(type(value))
+    return make(value) if make else value
+
+
+def let_run_take_results() -> None:
+    """Makes `asyncio.run(tool.run(...))` the result: in a kernel, whose loop runs, it would refuse after the call."""
+    asyncio = sys.modules.get("asyncio")
+    if asyncio is None or "ipybox_kernel" not in sys.modules or hasattr(asyncio.run, "takes_results"):
+        return
+    run = asyncio.run
+
+    @wraps(run)
+    def run_or_return(main: Any, **options: Any) -> Any:
+        __tracebackhide__ = True
+        return main if getattr(type(main), "_is_result", False) else run(main, **options)
+
+    run_or_return.takes_results = True  # type: ignore[attr-defined]
+    asyncio.run = run_or_return  # type: ignore[attr-defined]
+)py", 3684}},
 {"_schema.py", {R"py("""Checks by JSON Schema, for what types of Python do not say. Written by ipybox together with its package."""
 
 from __future__ import annotations
@@ -1450,6 +1732,10 @@ inline constexpr std::string_view root_index{R"py("""Tools of MCP servers: a pac
 search("words") finds tools by what they are called and what they do, describe("server.tool") shows how one is called,
 describe("server") lists what a server has. None of them imports a tool.
 
+    from mcptools.server import tool
+    result = tool.run(field=...)                                          # or: await tool.run(field=...)
+    results = await asyncio.gather(tool.arun(field=...), tool.arun(...))  # arun: calls run beside each other
+
     with mcptools.progress(print): ...    # calls of tools within tell how far they have come
 """
 
@@ -1457,8 +1743,11 @@ from __future__ import annotations
 
 # A server's package becomes an attribute of this module, so what functions need here has an underscore before it.
 import json as _json
+import math as _math
 import re as _re
 from ast import literal_eval as _literal_eval
+from bisect import bisect_left as _bisect_left
+from collections import defaultdict as _defaultdict
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from difflib import get_close_matches as _get_close_matches
@@ -1505,33 +1794,150 @@ class _Tool(NamedTuple):
         short = sentence if len(sentence) <= 100 else sentence[:99] + "…"
         return f"{self.name}({', '.join(names)})" + (f" - {short}" if short else "")
 
-    def score(self, words: list[str]) -> int:
-        """How well it fits; 0 where a word is nowhere."""
-        places = [
-            (8, f"{self.name} {self.listed.get('name')}"),
-            (4, str(self.listed.get("title") or "")),
-            (2, str(self.listed.get("description") or "")),
-            (1, " ".join(self.properties())),
+    def texts(self) -> list[str]:
+        """What is searched, in the order of _WEIGHTS. Of long texts the beginning."""
+        return [
+            _HUMP.sub(" ", f"{self.server} {self.module} {self.listed['name']}"),
+            str(self.listed.get("title") or "")[:200],
+            str(self.listed.get("description") or "")[:600],
+            _HUMP.sub(" ", " ".join(list(self.properties())[:50])),
         ]
-        scores = [sum(weight for weight, text in places if word in text.lower()) for word in words]
-        return sum(scores) if all(scores) else 0
+
+
+#: How much a word counts in a name, a title, a description, and the names of fields.
+_WEIGHTS = (4.0, 3.0, 1.0, 0.5)
+
+
+class _Index:
+    """Tools by their words, ranked by BM25F: rare words count more, and words of a name more than others."""
+
+    #: A tool that fits less than that, beside the best one, is not listed.
+    LEAST = 0.1
+
+    def __init__(self, tools: list[_Tool]) -> None:
+        self.tools = tools
+        self.places = _defaultdict[str, dict[int, float]](dict)  # of a stem: the tools that have it, and how much
+        texts = [[_stems(text) for text in tool.texts()] for tool in tools]
+        means = [sum(map(len, column)) / len(column) or 1 for column in zip(*texts, strict=True)]
+        for number, columns in enumerate(texts):
+            counts: dict[str, float] = {}
+            for weight, mean, stems in zip(_WEIGHTS, means, columns, strict=True):
+                count = weight / (0.25 + 0.75 * len(stems) / mean)
+                for stem in stems:
+                    counts[stem] = counts.get(stem, 0) + count
+            for stem, count in counts.items():
+                self.places[stem][number] = count
+        self.stems = sorted(self.places)
+
+    def search(self, words: str) -> list[_Tool]:
+        asked = _words(_HUMP.sub(" ", words))
+        stems = dict.fromkeys(_stem[word] for word in [word for word in asked if word not in _STOPPED] or asked)
+        scores: dict[int, float] = {}
+        hits: dict[int, int] = {}
+        for stem in stems:
+            best: dict[int, float] = {}  # of the forms of a word the one that fits best counts
+            for form, share in self._forms(stem):
+                places = self.places[form]
+                rarity = share * _math.log(1 + (len(self.tools) - len(places) + 0.5) / (len(places) + 0.5))
+                for number, count in places.items():
+                    score = rarity * count * 2.2 / (count + 1.2)
+                    best[number] = max(score, best.get(number, 0))
+            for number, score in best.items():
+                scores[number] = scores.get(number, 0) + score
+                hits[number] = hits.get(number, 0) + 1
+        for number, hit in hits.items():  # one that has more of the words
+            scores[number] *= (hit / len(stems)) ** 0.5
+        least = self.LEAST * max(scores.values(), default=0)
+        ranked = sorted(scores, key=lambda number: (-scores[number], number))
+        return [self.tools[number] for number in ranked if scores[number] >= least]
+
+    def _forms(self, stem: str) -> list[tuple[str, float]]:
+        """The stem, and those that begin with it: todoist for todo."""
+        forms = [(stem, 1.0)] if stem in self.places else []
+        if len(stem) >= 3:
+            at = _bisect_left(self.stems, stem)
+            while at < len(self.stems) and self.stems[at].startswith(stem):
+                if self.stems[at] != stem:
+                    forms.append((self.stems[at], len(stem) / len(self.stems[at]) / 2))
+                at += 1
+        return forms
+
+
+#: Words of a question that say nothing about a tool.
+_STOPPED = {
+    "a", "an", "and", "are", "as", "at", "be", "by", "for", "from", "in", "into", "is", "it", "its", "of", "on", "or",
+    "that", "the", "their", "this", "to", "with",
+}  # fmt: skip
+
+_WORD = _re.compile(r"[^\W_]+")
+_HUMP = _re.compile(r"(?<=[a-z])(?=[A-Z])")
+_BLANKS = {code: " " for code in range(128) if not chr(code).isalnum()}
+
+
+def _words(text: str) -> list[str]:
+    text = text.lower()
+    return text.translate(_BLANKS).split() if text.isascii() else _WORD.findall(text)
+
+
+def _stems(text: str) -> list[str]:
+    return [_stem[word] for word in _words(text)]
+
+
+class _Stem(dict[str, str]):
+    """Words without their endings: each is looked at once."""
+
+    def __missing__(self, word: str) -> str:
+        stem = self[word] = _without_ending(word)
+        return stem
+
+
+_stem = _Stem()
+_VOWELS = frozenset("aeiouy")
+
+
+def _without_ending(word: str) -> str:
+    """`creates`, `created`, `creating` and `creation` are `creat`."""
+    if len(word) > 4 and word.endswith("ies"):
+        word = word[:-3] + "y"
+    elif len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        word = word[:-1]
+    for ending in ("ing", "ed", "ion", "e"):
+        rest = word[: -len(ending)]
+        if word.endswith(ending) and len(rest) >= 3 and not _VOWELS.isdisjoint(rest):
+            if ending == "ion" and rest[-1] not in "st":
+                continue
+            doubled = ending in ("ing", "ed") and rest[-1] == rest[-2] and rest[-1] not in "lsz"
+            return rest[:-1] if doubled else rest
+    return word
+
+
+_index: tuple[object, _Index] = (None, _Index([]))
+
+
+def _indexed() -> _Index:
+    """The index of all tools, made when it is first needed, and anew when a list has changed."""
+    global _index
+    files = [_root() / server / "_schemas.json" for server in _servers()]
+    state = [(str(file), status.st_ino, status.st_mtime_ns) for file in files for status in [file.stat()]]
+    if _index[0] != state:
+        _index = (state, _Index([tool for server in _servers() for tool in _tools(server)]))
+    return _index[1]
 
 
 def search(words: str = "", limit: int = 20) -> Text:
-    """The tools that have all the words in name, title, description or parameters; the best come first."""
-    wanted = words.lower().split()
-    tools = [tool for server in _servers() for tool in _tools(server)]
-    found = sorted((tool for tool in tools if tool.score(wanted) or not wanted), key=lambda t: -t.score(wanted))
+    """The tools that fit the words best, by name, title, description and parameters. Without words: all."""
+    index = _indexed()
+    found = index.search(words) if words.strip() else index.tools
     if not found:
-        return Text(f"None of {len(tools)} tools has {words!r}. Fewer words find more; search() lists all.")
+        return Text(f"None of {len(index.tools)} tools has {words!r}. Other words may; search() lists all.")
     lines = [tool.line() for tool in found[:limit]]
     if len(found) > limit:
         lines.append(f"… and {len(found) - limit} more: search({words!r}, limit={len(found)})")
     return Text("\n".join(lines))
 
 
-def describe(name: str) -> Text:
-    """The interface of a tool as Python, or the tools of a server."""
+def describe(name: str, limit: int = 12_000) -> Text:
+    """The interface of a tool as Python, or the tools of a server; at most so many characters of it."""
     server, _, tool_name = name.removeprefix(f"{__name__}.").partition(".")
     servers = _servers()
     if server not in servers:  # as its configuration has it, perhaps: brave-search for brave_search
@@ -1540,14 +1946,19 @@ def describe(name: str) -> Text:
         raise LookupError(f"there is no server {server!r}; there are: {', '.join(servers) or 'none'}")
     tools = _tools(server)
     if not tool_name:
-        return Text("\n".join(tool.line() for tool in tools) or f"{server} has no tools")
+        return _bounded(name, "\n".join(tool.line() for tool in tools) or f"{server} has no tools", limit)
     for tool in tools:
         if tool_name in (tool.module, tool.listed.get("name")):
             source = (_root() / server / f"{tool.module}.py").read_text(encoding="utf-8")
             interface = source.partition("\n\n\n")[2]  # what follows the imports
             unset = "\n# = UNSET: optional, and not sent unless it is given" if "UNSET" in interface else ""
-            checks = _checks(interface, tool.listed)
-            return Text(f"from {__name__}.{server} import {tool.module}\n{unset}\n\n{interface.rstrip()}{checks}")
+            classes, *functions = _re.split(r"^(?=@tool\n)", interface, flags=_re.MULTILINE)
+            run = functions[0].removeprefix("@tool\n").rstrip() if functions else ""
+            if len(run) > limit // 2 and len(run) + len(classes) > limit:  # a long description hides no field
+                run = run[: limit // 2].rpartition("\n")[0] + "\n    …"
+            text = f"from {__name__}.{server} import {tool.module}\n{unset}\n\n{run}\n\n\n{classes}".rstrip()
+            whole = len(text) + sum(map(len, functions)) if "\n    …" in run else len(text)
+            return _bounded(name, text + _checks(interface, tool.listed), limit, whole)
     close = _get_close_matches(tool_name, [tool.module for tool in tools], n=3, cutoff=0.4)
     hint = f"did you mean {', '.join(close)}?" if close else f"describe({server!r}) lists what it has"
     raise LookupError(f"{server} has no tool {tool_name!r}: {hint}")
@@ -1558,6 +1969,14 @@ def progress(heard: Callable[[Any], object] = print) -> AbstractContextManager[N
     from ipybox_kernel import tools
 
     return tools.progress(heard)
+
+
+def _bounded(name: str, text: str, limit: int, whole: int = 0) -> Text:
+    whole = max(whole, len(text))
+    if whole <= limit:
+        return Text(text)
+    kept = text if len(text) <= limit else text[:limit].rpartition("\n")[0] or text[:limit]
+    return Text(f"{kept}\n… not all of it: describe({name!r}, limit={whole}) shows the rest")
 
 
 def _checks(interface: str, listed: dict[str, Any]) -> str:
@@ -1583,7 +2002,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_servers()})
+    return sorted({*__all__, *_servers()})
 
 
 def _root() -> _Path:
@@ -1598,7 +2017,7 @@ def _tools(server: str) -> list[_Tool]:
     document = _json.loads((_root() / server / "_schemas.json").read_bytes())
     listed = {tool["name"]: tool for tool in document["tools"]}
     return [_Tool(server, module, listed[name]) for module, name in document["modules"].items()]
-)py", 7046};
+)py", 13251};
 
 } // namespace ipybox::codegen::detail
 // clang-format on

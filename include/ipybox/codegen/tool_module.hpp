@@ -21,7 +21,7 @@ struct module_text {
  * `python_name.hpp`.
  */
 [[nodiscard]] module_text tool_module(mcp::tool const& tool,
-                                      generate_options::call_style style = generate_options::call_style::synchronous);
+                                      generate_options::call_style style = generate_options::call_style::both);
 
 /// The module of a tool whose schemas cannot be used: it takes any arguments and says why.
 [[nodiscard]] module_text open_tool_module(mcp::tool const& tool, generate_options::call_style style,

@@ -30,10 +30,10 @@ struct exit_status {
             if (limit.which == kind::processes)
                 return "it had " + std::to_string(limit.used) +
                        " processes and threads with all that it had started, its limit is " +
-                       std::to_string(limit.allowed) + " (sandbox_limits::processes)";
+                       std::to_string(limit.allowed) + " (`processes`)";
             auto const mebibytes = [](std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; };
             return "out of memory: it took " + mebibytes(limit.used) + " with all that it had started, its limit is " +
-                   mebibytes(limit.allowed) + " (sandbox_limits::kernel_memory)";
+                   mebibytes(limit.allowed) + " (`kernel-memory`)";
         }
     };
 

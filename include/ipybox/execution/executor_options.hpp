@@ -78,6 +78,13 @@ struct executor_options {
         /// Time budget of `get` and `put`, from the moment the kernel is asked: classes of the code may take part in
         /// making JSON of a value.
         std::chrono::milliseconds value_timeout = std::chrono::seconds(30);
+
+        /// The directory in which libraries of the code keep what they have fetched or computed (XDG_CACHE_HOME, and
+        /// the variables of libraries that have their own). A relative one begins at the working directory. One that
+        /// lies elsewhere is new or has the mark of earlier sessions: nothing of the application is to read it. Those
+        /// of a runtime's executors lie in their working directories. Empty: a private one where code cannot write to
+        /// the user's. Needs `socketpair_transport`.
+        std::filesystem::path cache_dir = {};
     };
     /// Options of the kernel.
     kernel_options kernel = {};

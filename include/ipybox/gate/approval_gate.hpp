@@ -14,6 +14,8 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -99,9 +101,10 @@ class approval_gate {
     static asio::awaitable<verdict> run(std::shared_ptr<state> self, approval_subject subject, any_approval policy,
                                         preparation before_asking);
     [[nodiscard]] static verdict ask_now(state& self, std::shared_ptr<approval_subject const> const& subject,
-                                         any_approval const& policy);
+                                         any_approval const& policy, std::optional<std::string> const& digest);
     static asio::awaitable<verdict> ask(std::shared_ptr<state> self, std::shared_ptr<approval_subject const> subject,
-                                        any_approval policy, preparation before_asking);
+                                        any_approval policy, preparation before_asking,
+                                        std::optional<std::string> digest);
     static asio::awaitable<void> put(any_approval policy, approval_request request, preparation before_asking);
 
     std::shared_ptr<state> state_;

@@ -15,6 +15,9 @@
 
 namespace ipybox::detail {
 
+/// What an action is known by: the same for arguments in another order.
+[[nodiscard]] std::string digest_of(approval_subject const& subject);
+
 /**
  * \brief The decisions about actions that need no question, and those that follow from earlier answers.
  * \details Protocol only: the caller asks, waits and keeps time.
@@ -27,14 +30,16 @@ class approval_machine {
 
     /// An action is wanted: the verdict, or none where the policy has to be asked. In this order: the end of the cell,
     /// a repeated rejection, the budget, a rule that denies, the switch of its kind, a grant, the other rules.
-    [[nodiscard]] std::optional<verdict> on_action(approval_subject const& subject, clock::time_point now);
+    /// A digest that is known already is not made again, which takes long for long arguments.
+    [[nodiscard]] std::optional<verdict> on_action(approval_subject const& subject, clock::time_point now,
+                                                   std::optional<std::string> const& digest = std::nullopt);
 
     /// The verdict on an action that a rule denies; none where no rule does.
     [[nodiscard]] std::optional<verdict> denied(approval_subject const& subject) const;
 
     /// The policy has answered, or another party in its place.
     [[nodiscard]] verdict on_answer(approval_subject const& subject, decision made, error::decider by,
-                                    clock::time_point now);
+                                    clock::time_point now, std::optional<std::string> const& digest = std::nullopt);
 
     /// Later requests of the cell are rejected.
     void end_cell(std::string_view id) { cell_of(id).ended = true; }
@@ -58,7 +63,8 @@ class approval_machine {
     static constexpr std::size_t remembered_rejections = 10'000;
 
     [[nodiscard]] cell& cell_of(std::string_view id);
-    [[nodiscard]] std::optional<verdict> refused_by_cell(approval_subject const& subject);
+    [[nodiscard]] std::optional<verdict> refused_by_cell(approval_subject const& subject,
+                                                         std::optional<std::string> const& digest);
     [[nodiscard]] bool is_switched_off(approval_subject::action kind) const noexcept;
 
     bool const approve_tool_calls_;

@@ -62,7 +62,7 @@ class audit_log {
         std::function<void(error const&)> on_failure = {};
 
         /// Arguments, argv, input and code with more bytes than this are recorded as their length and SHA-256.
-        std::size_t longest_value = std::size_t(64) << 10;
+        std::size_t longest_value = std::size_t(4) << 10;
 
         /// The present time. Empty: the system's clock.
         std::function<std::chrono::system_clock::time_point()> clock = {};

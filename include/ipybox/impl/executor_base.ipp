@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/async/blocking_wait.hpp>
 #include <ipybox/async/stack_promise.hpp>
 #include <ipybox/codegen/generate.hpp>
 #include <ipybox/execution_stream.hpp>
@@ -24,21 +25,17 @@
 namespace ipybox {
 namespace detail {
 
-/// Blocks until `submit` completes. Calls that no other thread would serve would wait for ever: `may_block` tells.
+/// Blocks until `submit` completes. Calls that no other thread would serve would wait for ever: they fail.
 template <class T, class Submit>
-result<T> wait_for(session_handle const& s, Submit submit,
-                   result<void> (session_handle::*may_block)() const = &session_handle::may_block) {
-    if (auto served = (s.*may_block)(); !served) return failure(served);
+result<T> wait_for(session_handle const& s, Submit submit) {
+    if (auto served = s.may_block(); !served) return failure(served);
     stack_promise<result<T>> promise;
     auto const deliver = [&promise](result<T> value) { promise.set_value(std::move(value)); };
-    submit(completion<result<T>>(called_in_place{deliver}));
+    {
+        blocking_wait const here;
+        submit(completion<result<T>>(called_in_place{deliver}));
+    }
     return promise.get();
-}
-
-/// The same for a call that waits its turn.
-template <class T, class Submit>
-result<T> wait_for_turn(session_handle const& s, Submit submit) {
-    return wait_for<T>(s, std::move(submit), &session_handle::may_wait_for_turn);
 }
 
 } // namespace detail
@@ -75,7 +72,7 @@ IPYBOX_DECL result<void> executor_base::stop() {
 }
 
 IPYBOX_DECL result<execution_result> executor_base::execute(std::string code, execute_options options) {
-    return detail::wait_for_turn<execution_result>(
+    return detail::wait_for<execution_result>(
         *session_, [&](auto done) { submit_execute(session_, std::move(code), std::move(options), std::move(done)); });
 }
 
@@ -107,8 +104,8 @@ IPYBOX_DECL job executor_base::submit(std::string code, execute_options options)
 }
 
 IPYBOX_DECL result<json_value> executor_base::get(std::string name) {
-    return detail::wait_for_turn<json_value>(
-        *session_, [&](auto done) { submit_get(session_, std::move(name), std::move(done)); });
+    return detail::wait_for<json_value>(*session_,
+                                        [&](auto done) { submit_get(session_, std::move(name), std::move(done)); });
 }
 
 IPYBOX_DECL result<void> executor_base::put(std::string name, nlohmann::ordered_json const& value) {
@@ -116,7 +113,7 @@ IPYBOX_DECL result<void> executor_base::put(std::string name, nlohmann::ordered_
 }
 
 IPYBOX_DECL result<void> executor_base::put_text(std::string name, result<std::string> json) {
-    return detail::wait_for_turn<void>(
+    return detail::wait_for<void>(
         *session_, [&](auto done) { submit_put(session_, std::move(name), std::move(json), std::move(done)); });
 }
 
@@ -151,7 +148,9 @@ IPYBOX_DECL execution_stream executor_base::finish() {
 IPYBOX_DECL execution_stream executor_base::read_events_of(std::shared_ptr<detail::execution> e) {
     auto const may_block = [weak = std::weak_ptr(session_)]() -> result<void> {
         auto const session = weak.lock();
-        return session ? session->may_block() : result<void>();
+        if (!session) return {};
+        if (auto turn = session->may_wait_for_turn(); !turn) return turn;
+        return session->may_block();
     };
     e->events = std::make_shared<detail::event_queue>(session_, may_block);
     execution_stream reader(e->events);

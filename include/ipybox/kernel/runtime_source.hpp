@@ -268,6 +268,12 @@ if TYPE_CHECKING:
 #: The first one that reports what it would install.
 OLDEST_PIP = (22, 2)
 
+#: The first one that trusts the authorities that the system trusts; older ones have a list of their own.
+SYSTEMS_PIP = (24, 2)
+
+#: The authorities that a system trusts, where distributions have the file.
+SYSTEMS_CERTIFICATES = ("/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem")
+
 #: What is looked at of what pip says of a failure.
 TAIL = 1 << 16
 
@@ -331,10 +337,13 @@ class Host:
         threading.Thread(target=self._listen, daemon=True).start()
 
     def _listen(self) -> None:
-        while data := self.socket.recv(MAX_DATAGRAM):
-            self.messages.put(json.loads(data))
-        with self.moving:
-            os._exit(1)
+        # Without this thread the end of the host would not be heard: whatever ends it ends the process.
+        try:
+            while data := self.socket.recv(MAX_DATAGRAM):
+                self.messages.put(json.loads(data))
+        finally:
+            with self.moving:
+                os._exit(1)
 
     def receive(self) -> dict[str, Any]:
         return self.messages.get()
@@ -501,7 +510,11 @@ def check_pip() -> None:
         version = metadata.version("pip")
     except metadata.PackageNotFoundError:
         raise Failure("pip_missing", f"{sys.executable} has no pip: {sys.executable} -m ensurepip brings it") from None
-    if tuple(map(int, re.findall(r"\d+", version)[:2])) < OLDEST_PIP:
+    number = tuple(map(int, re.findall(r"\d+", version)[:2]))
+    trusted = next(filter(os.path.exists, SYSTEMS_CERTIFICATES), None)
+    if number < SYSTEMS_PIP and trusted:
+        os.environ.setdefault("PIP_CERT", trusted)
+    if number < OLDEST_PIP:
         cure = f"{sys.executable} -m pip install --upgrade pip"
         raise Failure("pip_missing", f"pip {version} of {sys.executable} is older than 22.2: {cure}")
 
@@ -573,7 +586,8 @@ def install(host: Host, layer: Layer, wanted: dict[str, Any]) -> list[dict[str, 
     if not missing:
         return []
     exact = [f"{package['name']}=={package['version']}" for package in missing]
-    fresh = layer.within("packages")
+)py"
+R"py(    fresh = layer.within("packages")
     pip(layer, *common, "--quiet", "--no-deps", f"--target={fresh}", "--", *exact)
     with host.moving:
         layer.take(fresh, [package["name"] for package in missing])
@@ -589,8 +603,7 @@ def outcome_of(host: Host, wanted: dict[str, Any]) -> dict[str, Any]:
         finally:
             layer.clear()
     except Failure as failure:
-)py"
-R"py(        return {"op": "ended", "outcome": failure.kind, "text": str(failure)}
+        return {"op": "ended", "outcome": failure.kind, "text": str(failure)}
     except OSError as error:
         return {"op": "ended", "outcome": "failed", "text": str(error)}
     if installed:
@@ -621,7 +634,7 @@ def main(host: Host) -> int:
 
 
 sys.exit(main(Host(int(sys.argv[1]))))
-)py", 16112};
+)py", 16771};
 
 inline constexpr runtime_module runtime_modules[] = {
 {"actions", {R"py("""The action socket: what a kernel asks its host to do. Requests of any thread and any loop, answers in any order."""
@@ -1219,6 +1232,125 @@ def session_of(pid: int) -> int:
     except ProcessLookupError:
         return 0
 )py", 3564}},
+{"caches", {R"py("""The places in which libraries keep what they have fetched or computed, where they cannot write at home."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+
+#: Below the place of a kernel's caches, what variables name (XDG Base Directory Specification, and libraries that do
+#: not follow it). Those that are missing have their place in one of the first four.
+VARIABLES = {
+    "XDG_CACHE_HOME": "cache",  # huggingface, torch, seaborn, pooch, playwright, uv, fontconfig, matplotlib, …
+    "XDG_CONFIG_HOME": "config",
+    "XDG_DATA_HOME": "data",
+    "XDG_STATE_HOME": "state",
+    "NUMBA_CACHE_DIR": "cache/numba",
+    "KERAS_HOME": "cache/keras",
+    "KAGGLEHUB_CACHE": "cache/kagglehub",
+    "npm_config_cache": "cache/npm",
+    "NLTK_DATA": "data/nltk_data",
+    "SCIKIT_LEARN_DATA": "data/scikit_learn_data",
+    "EASYOCR_MODULE_PATH": "data/EasyOCR",
+    "GENSIM_DATA_DIR": "data/gensim-data",
+    "TFDS_DATA_DIR": "data/tensorflow_datasets",
+}
+
+#: Directories at home whose entries can be read under these names, too: what is there is not fetched again.
+KNOWN = {
+    ".config": "config",
+    ".local/share": "data",
+    ".cache/huggingface/hub": "cache/huggingface/hub",
+    ".cache/torch/hub/checkpoints": "cache/torch/hub/checkpoints",
+    ".cache/whisper": "cache/whisper",
+    ".cache/seaborn": "cache/seaborn",
+    ".keras/models": "cache/keras/models",
+    ".keras/datasets": "cache/keras/datasets",
+    "scikit_learn_data": "data/scikit_learn_data",
+    ".EasyOCR/model": "data/EasyOCR/model",
+}
+
+#: A directory with more entries than these is left out: each takes time at every start.
+MOST_ENTRIES = 256
+
+#: Libraries write a list of fonts at their first import; that of the user is as good.
+FONTS = ".cache/matplotlib", "cache/matplotlib"
+
+
+class Caches:
+    """The places of the kernels of one supervisor."""
+
+    def __init__(self, private: str, confined: bool) -> None:
+        self.private = private  # a directory that ends with the supervisor; empty: below the temporary directory
+        self.confined = confined  # whether what can be written to cannot be told by asking
+        self.made: dict[str, dict[str, str]] = {}
+
+    def variables(self, env: dict[str, str]) -> dict[str, str]:
+        """The variables of a kernel in this environment, whose directories are there. Takes ``IPYBOX_CACHE`` out."""
+        named = env.pop("IPYBOX_CACHE", "")
+        home = env.get("HOME", "/")
+        if not named and not self.confined and is_writable(os.path.join(home, ".cache")):
+            return {}
+        place = named or self.private or os.path.join(tempfile.gettempdir(), f"ipybox-caches-{os.getuid()}")
+        if place not in self.made:
+            self.made[place] = make(place, home)
+        return self.made[place]
+
+
+def is_writable(path: str) -> bool:
+    """Whether a directory can be written to, or made."""
+    while not os.path.lexists(path):
+        path = os.path.dirname(path)
+    return os.access(path, os.W_OK)
+
+
+def make(place: str, home: str) -> dict[str, str]:
+    """Makes the directories; without room for them libraries are left to their own ways."""
+    try:
+        os.makedirs(place, 0o700, exist_ok=True)
+        if os.lstat(place).st_uid != os.getuid():
+            return {}
+        for name in ("cache", "config", "data/nltk_data", "state"):
+            os.makedirs(os.path.join(place, name), exist_ok=True)
+        for source, target in KNOWN.items():
+            link(os.path.join(home, source), os.path.join(place, target))
+        copy_fonts(os.path.join(home, FONTS[0]), os.path.join(place, FONTS[1]))
+    except OSError:
+        return {}
+    return {name: os.path.join(place, target) for name, target in VARIABLES.items()}
+
+
+def entries(directory: str) -> list[str]:
+    """The names in a directory; none where it is missing, or closed as a sandbox closes it."""
+    try:
+        return os.listdir(directory)
+    except OSError:
+        return []
+
+
+def link(source: str, target: str) -> None:
+    """Gives the entries of a directory a second name in another one, which can be written to."""
+    names = entries(source)
+    if not 0 < len(names) <= MOST_ENTRIES:
+        return
+    os.makedirs(target, exist_ok=True)
+    there = set(os.listdir(target))
+    for name in names:
+        if name not in there:
+            os.symlink(os.path.join(source, name), os.path.join(target, name))
+
+
+def copy_fonts(source: str, target: str) -> None:
+    """A list that could only be read would be made anew, with a warning, as soon as it is out of date."""
+    lists = [name for name in entries(source) if name.startswith("fontlist-") and name.endswith(".json")]
+    if not lists or os.path.lexists(target):
+        return
+    os.makedirs(target)
+    for name in lists:
+        shutil.copy(os.path.join(source, name), target)
+)py", 4807}},
 {"cells", {R"py("""Cells by name: what tracebacks and warnings call them, and their text as it was written."""
 
 from __future__ import annotations
@@ -1437,12 +1569,9 @@ def allow(names: Any) -> list[str]:
 from __future__ import annotations
 
 import gc
-import glob
 import json
 import os
-import shutil
 import sys
-import tempfile
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -1451,6 +1580,7 @@ from ipybox_kernel.wire import Link
 
 if TYPE_CHECKING:
     from ipybox_kernel.birth import Birth
+    from ipybox_kernel.caches import Caches
     from ipybox_kernel.kernel import HandlersKernel
 
 DEFAULTS = {
@@ -1489,33 +1619,16 @@ def become_kernel(kernel: HandlersKernel, birth: Birth) -> None:
     kernel.run(Link(birth.stream), birth.outputs.pipes, birth.outputs.journal, birth.restore_cwd, birth.first)
 
 
-def environment(env: dict[str, str]) -> dict[str, str]:
-    """The variables that the host gave, others that keep programs from colouring their output, and a search path."""
-    return {**DEFAULTS, **matplotlib_place(env), **env, "PATH": program_path(env.get("PATH", os.defpath))}
+def environment(env: dict[str, str], caches: Caches) -> dict[str, str]:
+    """The variables that the host gave, others for output and caches, and a search path."""
+    places = caches.variables(env)
+    return {**DEFAULTS, **places, **env, "PATH": program_path(env.get("PATH", os.defpath))}
 
 
 def program_path(path: str) -> str:
     """The folder of this interpreter comes first: ``!pip`` and ``!python`` are this kernel's."""
     folders = [os.path.dirname(sys.executable), *(path.split(os.pathsep) if path else [])]
     return os.pathsep.join(dict.fromkeys(folders))
-
-
-def matplotlib_place(env: dict[str, str]) -> dict[str, str]:
-    """The place of matplotlib's list of fonts if it cannot write at home. It would warn, and search again."""
-    home = os.path.abspath(os.path.join(env.get("HOME", "/"), ".cache", "matplotlib"))
-    while not os.path.lexists(home):
-        home = os.path.dirname(home)
-    if os.access(home, os.W_OK):
-        return {}
-    try:
-        place = os.path.join(tempfile.gettempdir(), f"ipybox-matplotlib-{os.getuid()}")
-        if not os.path.lexists(place):
-            os.makedirs(place, 0o700, exist_ok=True)
-            for known in glob.glob(os.path.join(home, "fontlist-*.json")):
-                shutil.copy(known, place)
-        return {"MPLCONFIGDIR": place} if os.lstat(place).st_uid == os.getuid() else {}
-    except OSError:
-        return {}
 
 
 def set_import_path(env: dict[str, str]) -> None:
@@ -1544,7 +1657,7 @@ def reseed() -> None:
     numpy_random: Any = sys.modules.get("numpy.random")
     if numpy_random:
         numpy_random.seed()
-)py", 4116}},
+)py", 3311}},
 {"children", {R"py("""The processes below the supervisor: kernels, the programs that run for them, and whatever these leave behind."""
 
 from __future__ import annotations
@@ -1837,7 +1950,9 @@ NUMBER, ARCHITECTURE, ARGUMENTS = 0, 4, 16  # places in struct seccomp_data, lit
 X32 = 0x40000000  # this bit is in every number of the x32 ABI
 
 AF_UNIX, AF_INET, AF_INET6, AF_NETLINK = 1, 2, 10, 16
-SOCK_STREAM, SOCK_SEQPACKET = 1, 5
+NETLINK_ROUTE = 0
+SOCK_STREAM, SOCK_DGRAM, SOCK_SEQPACKET = 1, 2, 5
+IPPROTO_TCP, IPPROTO_UDP = 6, 17
 SOCK_TYPES = 0xF  # the bits of a type; above them are flags, as SOCK_CLOEXEC
 NAMESPACES = 0x7E020000  # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
 NAMESPACES_OF_UNSHARE = NAMESPACES | 0x80  # CLONE_NEWTIME, which clone would take for a part of a signal's number
@@ -1845,6 +1960,7 @@ O_CREAT, O_TMPFILE = 0o100, 0o20000000  # a mode follows
 S_ISUID = 0o4000
 SET_GROUP_ID_PROGRAM = 0o2010  # S_ISGID and S_IXGRP
 TIOCSTI, TIOCLINUX = 0x5412, 0x541C  # type into a terminal
+TIOCSETD = 0x5423  # takes a module of the system for a terminal
 F_SETLEASE, F_NOTIFY = 1024, 1026
 FIRST_PROCESS = 1  # the supervisor where the sandbox has a pid namespace of its own, and nothing else has to do with it
 
@@ -1950,7 +2066,7 @@ def base_blocks(machine: Machine) -> dict[str, Block]:
         "always": [
             *deny(machine, *ALWAYS.split()),
             *families(machine),
-            *typing_into_terminals(machine),
+            *control_of_terminals(machine),
             *leases(machine),
             *limits_of_others(machine),
             *scheduling_of_supervisor(machine),
@@ -2006,15 +2122,33 @@ def argument(machine: Machine, name: str, place: int, steps: Block) -> Block:
 
 
 def families(machine: Machine) -> Block:
-    """Sockets of the internet, Unix ones, and those that ask for network interfaces (libzmq aborts without)."""
-    netlink = [Step(LOAD, 0, 0, ARGUMENTS + 16), Step(EQUAL, 1, 0, 0), denial()]  # its protocol: NETLINK_ROUTE
+    """Sockets of TCP and UDP, Unix ones, and those that ask for network interfaces (libzmq aborts without)."""
+    # The system would load a module for the others. Programs that ask for MPTCP first go on with TCP at this error.
+    protocols = [
+        Step(LOAD, 0, 0, ARGUMENTS + 16),
+        Step(EQUAL, 3, 0, 0),
+        Step(EQUAL, 2, 0, IPPROTO_TCP),
+        Step(EQUAL, 1, 0, IPPROTO_UDP),
+        denial(errno.EPROTONOSUPPORT),
+    ]
+    internet = [
+        Step(LOAD, 0, 0, ARGUMENTS + 8),
+        Step(KEEP_BITS, 0, 0, SOCK_TYPES),
+        Step(EQUAL, 2, 0, SOCK_STREAM),
+        Step(EQUAL, 1, 0, SOCK_DGRAM),
+        denial(),
+        *protocols,
+    ]
     known = [
-        Step(EQUAL, 7, 0, AF_UNIX),
+        Step(EQUAL, 7 + len(internet), 0, AF_UNIX),
         Step(EQUAL, 6, 0, AF_INET),
         Step(EQUAL, 5, 0, AF_INET6),
         Step(EQUAL, 1, 0, AF_NETLINK),
         denial(),
-        *netlink,
+        Step(LOAD, 0, 0, ARGUMENTS + 16),
+        Step(EQUAL, 1 + len(internet), 0, NETLINK_ROUTE),
+        denial(),
+        *internet,
     ]
     pairs = [Step(EQUAL, 1, 0, AF_UNIX), denial()]
     return argument(machine, "socket", 0, known) + argument(machine, "socketpair", 0, pairs)
@@ -2041,8 +2175,10 @@ def namespaces(machine: Machine) -> Block:
     ]
 
 
-def typing_into_terminals(machine: Machine) -> Block:
-    return argument(machine, "ioctl", 1, [Step(EQUAL, 1, 0, TIOCSTI), Step(EQUAL, 0, 1, TIOCLINUX), denial()])
+def control_of_terminals(machine: Machine) -> Block:
+    """Nothing is typed into a terminal, and none gets another line discipline."""
+    refused = [Step(EQUAL, 2, 0, TIOCSTI), Step(EQUAL, 1, 0, TIOCLINUX), Step(EQUAL, 0, 1, TIOCSETD), denial()]
+    return argument(machine, "ioctl", 1, refused)
 
 
 def leases(machine: Machine) -> Block:
@@ -2112,7 +2248,7 @@ def set_user_id_programs(machine: Machine) -> Block:
 def pack(steps: Block) -> bytes:
     """The instructions as the kernel takes them."""
     return b"".join(struct.pack("HBBI", *step) for step in steps)
-)py", 13503}},
+)py", 14344}},
 {"formats", {R"py("""Representations of plain values, found without asking every formatter."""
 
 from __future__ import annotations
@@ -2720,7 +2856,7 @@ if TYPE_CHECKING:
     Own = Callable[[], dict[str, Any]]
     Isolation: TypeAlias = "Shared | Walled"
 
-SHARE = "if they may see each other's files and processes, set runtime::options::walls to false"
+SHARE = "if they may see each other's files and processes, do without walls between them"
 
 
 def of_kernels(plan: dict[str, Any] | None, broker: Broker) -> Isolation:
@@ -2893,7 +3029,7 @@ class Walled:
 
     def close(self) -> None:
         """A forked child has no room but its own: see `Walls.fork`."""
-)py", 8050}},
+)py", 8043}},
 {"journal", {R"py("""What a kernel has printed and not sent yet, in memory that outlives it: the supervisor finds it there."""
 
 from __future__ import annotations
@@ -3549,12 +3685,23 @@ FREE_FILES = 16  # descriptors, of which its streams take most
 
 def take(limits: dict[str, int]) -> None:
     """Limits this process and all that it will start; what they are limited to already is never raised."""
-    lower(resource.RLIMIT_CORE, 0)
+    leave_no_image()
     for kind, limit in OF_USER.items():
         lower(kind, limit)
     for name, kind in SHARED.items():
         if name in limits:
             lower(kind, limits[name])
+
+
+def leave_no_image() -> None:
+    """No image of a process that crashes: no file, and with this limit no program outside that takes it either.
+
+    With a limit of 0 Linux starts the one that `core_pattern` names, as root. It has to be 1.
+    """
+    try:
+        resource.setrlimit(resource.RLIMIT_CORE, (1, 1))
+    except (ValueError, OSError):  # there is a hard limit of 0, and only root raises it
+        lower(resource.RLIMIT_CORE, 0)
 
 
 def take_with_room(limits: dict[str, int], control: socket) -> Callable[[], None]:
@@ -3628,7 +3775,7 @@ def lower(kind: int, limit: int, soft: int | None = None) -> None:
     limit = min(limit, sys.maxsize)  # which is more than there is of anything
     bound = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
     resource.setrlimit(kind, (bound if soft is None else min(soft, bound), bound))
-)py", 3828}},
+)py", 4257}},
 {"loop", {R"py("""The event loop of a kernel: waiting for requests, and running whatever cells do to it.
 
 The kernel does not wait in the loop as a task: there code could cancel it, lose it or run it twice.
@@ -3977,6 +4124,10 @@ OPEN_TREE, MOVE_MOUNT = 428, 429  # on every machine
 OPEN_TREE_CLONE, OPEN_TREE_CLOEXEC, AT_RECURSIVE = 1, os.O_CLOEXEC, 0x8000
 MOVE_MOUNT_F_EMPTY_PATH = 4
 AT_FDCWD = -100
+MNT_DETACH = 2
+
+# Of all sandboxes the system has some 3000.
+TERMINALS = "newinstance,ptmxmode=0666,mode=620,max=64"
 
 BYTES_OF_FILE = 4096  # of a private directory, for each file that it can hold
 LEAST_FILES = 4096
@@ -3990,8 +4141,7 @@ def rearrange_files(plan: Plan, directory: str) -> None:
     own = [(path, copy_of(".")) for path in sorted({directory, inside})]  # another kernel may exchange it by now
     outside = [path for path in sorted(plan.kept) if not lies_in(path, [directory])]
     kept = [(path, copy_of(path)) for path in outside if lies_in(path, [*plan.private, *hidden])]
-    for place in plan.private:
-        cover(place, plan.size)
+    cover_together(plan.private, plan.size)
     for path, tree in kept:
         if not lies_in(path, hidden):
             put_back(path, tree)
@@ -4009,7 +4159,7 @@ def rearrange_files(plan: Plan, directory: str) -> None:
     for _, descriptor in (*own, *kept):
         if descriptor is not None:
             os.close(descriptor)
-    mount("devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620")
+    mount("devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC, TERMINALS)
     os.chdir(directory)  # its parents are no longer those of the directory that this process was in
 
 
@@ -4053,6 +4203,24 @@ def put_back(path: str, tree: int | None) -> None:
         raise missing("a directory cannot be mounted for the kernel alone")
 
 
+def cover_together(places: list[str], size: int) -> None:
+    """Mounts empty directories over directories, which take so much memory together."""
+    if not places:
+        return
+    cover(places[0], size)
+    parts = []
+    for number in range(len(places)):
+        part = f"{places[0]}/{number}"
+        os.mkdir(part, 0o755)
+        parts.append(copy_of(part))
+    if libc.umount2(os.fsencode(places[0]), MNT_DETACH):
+        raise missing(f"{places[0]} cannot be unmounted for the kernel alone")
+    for place, part in zip(places, parts, strict=True):
+        put_back(place, part)
+        if part is not None:
+            os.close(part)
+
+
 def cover(place: str, size: int) -> None:
     """Mounts an empty directory of its own over a directory."""
     # Empty files take no bytes of its size, but memory of the system.
@@ -4064,7 +4232,7 @@ def mount(source: str | None, target: str, kind: str | None, flags: int, data: s
     words = [word if word is None else os.fsencode(word) for word in (source, target, kind)]
     if libc.mount(*words, ctypes.c_ulong(flags), data.encode() if data else None):
         raise missing(f"{target} cannot be mounted for the kernel alone")
-)py", 4846}},
+)py", 5563}},
 {"originals", {R"py("""What the machinery of a kernel needs of Python, as it was before any code ran.
 
 The package itself has copies of its own (see `boot`). IPython and asyncio share theirs with the code of cells: where
@@ -4502,8 +4670,8 @@ def how_to_install() -> str:
     if sys.prefix != sys.base_prefix:
         return f"To install it: {sys.executable} -m pip install ipykernel"
     return (
-        "An option that names this interpreter (--python, kernel.python) has to name .venv/bin/python instead, once "
-        f"that is there. An environment with it: {sys.executable} -m venv .venv && .venv/bin/pip install ipykernel"
+        f"An environment with it: {sys.executable} -m venv .venv && .venv/bin/pip install ipykernel\n"
+        "An option that names this interpreter (--python, kernel.python) has to name .venv/bin/python instead."
     )
 
 
@@ -4720,7 +4888,7 @@ def versions() -> dict[str, str]:
     import IPython
 
     return {"ipykernel": ipykernel.__version__, "ipython": IPython.__version__}
-)py", 11282}},
+)py", 11263}},
 {"prelude", {R"py("""Makes a stock Python kernel behave as a forked one.
 
 The host runs this text, silently, in a kernel that it has started from a kernelspec, and appends
@@ -5480,6 +5648,7 @@ import select
 import signal
 import socket
 import struct
+from contextlib import suppress
 
 from ipybox_kernel import filters, landlock, limits, privileges, process
 from ipybox_kernel.landlock import Missing, libc, missing
@@ -5493,6 +5662,8 @@ NAMESPACES = 0x7E020000  # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWP
 CLONE_NEWPID = 0x20000000
 
 SIOCSIFFLAGS, IFF_UP = 0x8914, 1
+
+CONNECTION = b"4096 65536 262144"  # bytes in each direction: at least, usually, at most
 
 ENDED = "the first process of its namespace has ended"
 
@@ -5559,6 +5730,7 @@ def build(plan: Plan, report: socket.socket) -> NoReturn:
     try:
         enter_new_namespaces(plan)
         raise_loopback()
+        bound_connections()
         os.chdir("/")  # what is mounted over the current directory later would not be over that of the first process
         give_up_rights(plan)
         tell(report, f"init {start_init()}")
@@ -5620,6 +5792,17 @@ def raise_loopback() -> None:
         fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", IFF_UP))
 
 
+def bound_connections() -> None:
+    """Bounds what a connection can hold, as the machine has so much for those of all namespaces together."""
+    for name in ("tcp_rmem", "tcp_wmem"):
+        with suppress(OSError):  # older systems have one value for all of them
+            file = os.open(f"/proc/sys/net/ipv4/{name}", os.O_WRONLY | os.O_CLOEXEC)
+            try:
+                os.write(file, CONNECTION)
+            finally:
+                os.close(file)
+
+
 def give_up_rights(plan: Plan) -> None:
     """Gives up what the namespaces have granted, and what the supervisor may do to make them."""
     if plan.processes is not None:
@@ -5627,7 +5810,7 @@ def give_up_rights(plan: Plan) -> None:
     privileges.drop_capabilities()
     landlock.give_up_new_privileges()
     privileges.filter_calls(plan.filter, plan.machine)
-)py", 6436}},
+)py", 7050}},
 {"search_path", {R"py("""The directories in which programs are looked for by their names."""
 
 from __future__ import annotations
@@ -6770,6 +6953,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from typing import Any, NoReturn
 
+    from ipybox_kernel.caches import Caches
     from ipybox_kernel.isolation import Own
     from ipybox_kernel.kernel import HandlersKernel
 
@@ -6802,6 +6986,9 @@ class Supervisor:
         self.variables = variables  # of which the sandbox decides
         # directories in which it lets code write, unless they are mounted read-only
         self.changeable = tuple(changeable)
+        self.caches: Caches | None = None  # once there is a kernel
+        self.cache = ""  # a directory for them that ends with this process; empty: there is none
+        self.confined = False  # in a Landlock domain
         self.missing: str | None = None  # what the guard lacks here; None: not known yet
         self.forks = 0
         self.warm_up: list[Chore] = []  # what makes the kernels after a second one faster
@@ -6929,8 +7116,9 @@ class Supervisor:
         """Forks a kernel; returns the answer in the parent and a Birth in the child."""
         if not descriptors or "ipybox_kernel.kernel" not in sys.modules:
             raise Refused("request", "a fork needs a stream socket and a supervisor that preloaded")
-        from ipybox_kernel import child
+        from ipybox_kernel import caches, child
 
+        places = self.caches = self.caches or caches.Caches(self.cache, self.confined)
         restore_cwd = bool(request.get("restore_cwd"))
         guard = self.available_guard(request.get("guard"))
         allow = checked.allow(request.get("allow", []))
@@ -6940,7 +7128,7 @@ class Supervisor:
             given = self.sandboxed(checked.env(own()["env"]))
             if self.changeable:
                 given["PATH"] = self.closed_path(given)
-            env.update(child.environment(given))
+            env.update(child.environment(given, places))
             env.update(hosts.environment(listener) if listener else {})
             if hosts.are_out_of_reach(env):
                 env.setdefault("PIP_RETRIES", "0")  # it would wait for nine seconds
@@ -7084,7 +7272,8 @@ def main(end: socket.socket, hello: dict[str, Any], lifeline: list[int]) -> None
     places.check(hello.get("places", []), end)
     allowed, between = hello.get("limits", {}), hello.get("walls")
     if between:
-        # Of each kernel alone: the system counts what is in a namespace among what is in the one around it as well.
+)py"
+R"py(        # Of each kernel alone: the system counts what is in a namespace among what is in the one around it as well.
         between["processes"] = allowed.pop("processes", None)
     if hello.get("domain"):
         landlock.is_within_files()
@@ -7092,8 +7281,8 @@ def main(end: socket.socket, hello: dict[str, Any], lifeline: list[int]) -> None
     control = Control(end)
     try:
         variables, changeable = hello.get("variables", []), hello.get("changeable", [])
-)py"
-R"py(        supervisor = Supervisor(control, lifeline, allowed, variables, changeable, between)
+        supervisor = Supervisor(control, lifeline, allowed, variables, changeable, between)
+        supervisor.cache, supervisor.confined = hello.get("cache", ""), bool(hello.get("domain"))
         if hello.get("protocol") != PROTOCOL:
             control.fail("error", f"the host speaks protocol {hello.get('protocol')}, this supervisor {PROTOCOL}")
         kernel = preloaded(control, hello, check_room) if hello.get("preload", True) else None
@@ -7119,14 +7308,14 @@ R"py(        supervisor = Supervisor(control, lifeline, allowed, variables, chan
     supervisor.warm_up = [supervisor.judge_path, *preload.warm_up(kernel)]
     birth = supervisor.serve({**ready, **preload.versions(), "level": kernel.level})
     child.become_kernel(kernel, birth)
-)py", 16036}},
+)py", 16501}},
 {"tools", {R"py("""Calls of MCP tools: ``ToolRunner``, its errors, and what tools answer beside text."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Generator, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, NamedTuple
@@ -7321,10 +7510,27 @@ Part = Content | Link
 
 
 class Mixed:
-    """The second class of a result if more came with it: ``value`` is the result by itself, ``parts`` is the rest."""
+    """The second class of a result if more came with it: ``value`` is the result by itself, ``parts`` is the rest.
+
+    Awaited, it is itself, as all results of tools are.
+    """
 
     value: Any
     parts: list[Part]
+    _is_result = True
+
+    def __await__(self) -> Generator[Any, None, Any]:
+        return self
+        yield
+
+    def send(self, value: object) -> Any:
+        raise StopIteration(self)
+
+    def throw(self, error: Any, *more: Any) -> Any:
+        raise error
+
+    def close(self) -> None:
+        pass
 
     def carried_by(self, value: Any) -> Any:
         """The same parts with what was made of the value."""
@@ -7350,9 +7556,13 @@ class MixedText(Mixed, str):
 class MixedObject(Mixed, dict[str, Any]):
     """A structured result, and ``parts``."""
 
+    __hash__ = object.__hash__  # type: ignore[assignment]  # asyncio.gather keeps what it waits for in a dict
+
 
 class MixedList(Mixed, list[Any]):
     """A structured result, and ``parts``."""
+
+    __hash__ = object.__hash__  # type: ignore[assignment]
 
 
 class MixedInteger(Mixed, int):
@@ -7362,6 +7572,8 @@ class MixedInteger(Mixed, int):
 class MixedNumber(Mixed, float):
     """A structured result, and ``parts``."""
 
+
+Coroutine.register(Mixed)
 
 CONTENTS: dict[str, type[Content]] = {
     "image": Image,
@@ -7411,7 +7623,7 @@ def plain(value: Any) -> Any:
 
 
 encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=plain).encode
-)py", 9449}},
+)py", 10036}},
 {"tracebacks", {R"py("""Errors of cells, shown without the machinery that ran them."""
 
 from __future__ import annotations

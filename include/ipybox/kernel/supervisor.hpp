@@ -51,6 +51,9 @@ struct supervisor_options {
     /// none.
     std::filesystem::path package_dir = {};
     std::shared_ptr<package_layer const> packages = nullptr;
+
+    /// A directory for the caches of libraries, absolute. Empty: one that ends with the supervisor.
+    std::filesystem::path cache_dir = {};
 };
 
 /// The supervisor's information about itself, once it is ready.

@@ -2,6 +2,7 @@
 
 #include <ipybox/core/result.hpp>
 #include <ipybox/mcp/content.hpp>
+#include <ipybox/mcp/era.hpp>
 #include <ipybox/mcp/raw_json.hpp>
 
 #include <nlohmann/json.hpp>
@@ -28,11 +29,13 @@ namespace detail {
 
 /**
  * \brief Reads the `result` of `tools/call`.
- * \details Of blocks, what is missing or of another type than it should be is empty; no block is left out.
+ * \details Of blocks, what is missing or of another type than it should be is empty; no block is left out. A member
+ * that is null counts as missing, for many servers write all that they know of. Only since 2026-07-28 null may be what
+ * a tool returned: then it is kept as `structured_content`.
  * \par Errors errc::protocol_error — it is not a JSON object, `content` is not an array, or which of its blocks is not
  * JSON
  */
-[[nodiscard]] result<call_result> read_call_result(std::string_view json);
+[[nodiscard]] result<call_result> read_call_result(std::string_view json, era spoken = era::handshake);
 
 } // namespace detail
 

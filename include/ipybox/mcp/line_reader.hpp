@@ -12,7 +12,8 @@
 namespace ipybox::mcp {
 
 /**
- * \brief Cuts a byte stream into lines.
+ * \brief Cuts a byte stream into lines. A byte order mark at the beginning of one is left out: of U+FEFF in UTF-8 some
+ * writers make the beginning of a stream.
  * \details Feed it by reading into `prepare()` and telling `commit()` how much came; then take lines with `next()`
  * until there is none. Each byte is looked at once; memory is bounded by the longest line that is allowed, and a long
  * one leaves no large buffer behind.
@@ -45,6 +46,9 @@ class line_reader {
 
     /// Whether a part of the line is still to come.
     [[nodiscard]] bool is_skipping() const noexcept { return skips_; }
+
+    /// The beginning of a line whose end has not come; valid until `prepare`.
+    [[nodiscard]] std::string_view unfinished() const noexcept { return {bytes_.get() + begin_, end_ - begin_}; }
 
   private:
     std::size_t longest_;

@@ -22,6 +22,7 @@ struct tool {
     std::optional<nlohmann::ordered_json> output_schema = {};               ///< JSON Schema of `structuredContent`
     std::optional<nlohmann::json> annotations = {};                         ///< hints such as `readOnlyHint`
     std::string problem = {}; ///< why code is not offered it: "nests too deeply", and then the rest is empty
+    std::string remark = {};  ///< what is wrong with the list that ends with it, for people; mostly empty
 };
 
 namespace detail {

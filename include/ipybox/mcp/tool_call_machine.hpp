@@ -2,6 +2,7 @@
 
 #include <ipybox/core/result.hpp>
 #include <ipybox/mcp/call_result.hpp>
+#include <ipybox/mcp/era.hpp>
 #include <ipybox/mcp/rpc_message.hpp>
 
 #include <nlohmann/json_fwd.hpp>
@@ -48,8 +49,8 @@ class tool_call_machine {
         std::string state; ///< for another request: JSON of the server
     };
 
-    /// Reads an answer, on any thread.
-    [[nodiscard]] static reading read(std::string_view json);
+    /// Reads an answer, on any thread. What a null in it means depends on the era.
+    [[nodiscard]] static reading read(std::string_view json, detail::era spoken = detail::era::handshake);
 
     /// Takes what was read: the outcome, or none when there has to be another request.
     [[nodiscard]] std::optional<result<call_result>> on_reading(reading read);

@@ -15,6 +15,9 @@ namespace ipybox::detail {
 /// So many names are looked up at one time by one process.
 inline constexpr int most_lookups = 64;
 
+/// Asks the system, and waits for its answer. \par Errors errc::io_error — the name has no address
+[[nodiscard]] result<std::vector<asio::ip::address>> look_up_in_system(std::string const& host);
+
 /**
  * \brief The addresses of a host, which may be an address itself.
  * \details A name is looked up by a thread of its own, by the configuration's `resolve` or the system. The system

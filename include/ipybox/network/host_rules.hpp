@@ -30,15 +30,18 @@ namespace ipybox::detail {
 
 /**
  * \brief Those of the addresses of a host that may be connected to.
- * \details Addresses that are not public are left out, unless `allowed_addresses` has them; so are `own` ones, those of
- * this machine, and those of `denied_addresses` in any case. The caller connects to what is returned, and does not look
- * the host up again: a second answer could be another.
+ * \details Addresses that are not public are left out, unless `allowed_addresses` has them or `trusted_domains` the
+ * host; so are `own` ones, those of this machine, and those of `denied_addresses` in any case. An address in IPv6 that
+ * leads to one in IPv4 counts as both. The caller connects to what is returned, and does not look the host up again: a
+ * second answer could be another.
+ * \param port that is to be reached; 0: none of `trusted_domains` counts
  * \par Errors errc::approval_rejected — none is left; errc::io_error — there was none
  */
 [[nodiscard]] result<std::vector<asio::ip::address>> reachable_addresses(sandbox_config::network_access const& config,
                                                                          std::string_view host,
                                                                          std::vector<asio::ip::address> const& found,
-                                                                         std::vector<asio::ip::address> const& own);
+                                                                         std::vector<asio::ip::address> const& own,
+                                                                         std::uint16_t port = 0);
 
 /// The address in a socket's address; none where it is of another family.
 [[nodiscard]] std::optional<asio::ip::address> address_of(sockaddr const* raw);

@@ -35,8 +35,8 @@ class proxy_connection;
  * \brief Connects the code of one kernel with the hosts that it may reach: an HTTP and SOCKS5 proxy in the host, on a
  * listening socket that was made in the sandbox.
  * \details Each connection is decided about by itself: by the configuration, else by the gate. A name is looked up
- * once, after the decision; what it leads to is checked (`reachable_addresses`), and dialled as it is. Code looks up no
- * name: the sandbox has no network but this socket.
+ * once, after the decision; what it leads to is checked (`reachable_addresses`), and dialled as it is. Behind a parent
+ * proxy that one looks names up. Code looks up no name: the sandbox has no network but this socket.
  * \par Thread safety Unsafe: to be used on its executor, which must not run two handlers at once.
  */
 class network_proxy : public std::enable_shared_from_this<network_proxy> {
@@ -62,7 +62,12 @@ class network_proxy : public std::enable_shared_from_this<network_proxy> {
     asio::awaitable<void> connect(connection_ptr connection, proxy_request wanted);
     asio::awaitable<verdict> decide(network_gate& gate, connection_ptr connection, approval_subject& subject);
     asio::awaitable<action_outcome> carry_out(connection_ptr connection, proxy_request wanted);
-    asio::awaitable<result<void>> dial(connection_ptr connection, proxy_request const& wanted);
+    asio::awaitable<result<void>> dial(connection_ptr connection, proxy_request& wanted);
+    asio::awaitable<result<void>> dial_host(connection_ptr connection, proxy_request const& wanted);
+    asio::awaitable<result<void>> dial_by_parent(connection_ptr connection, proxy_request& wanted);
+    asio::awaitable<result<void>> connect_with(connection_ptr connection, std::string name,
+                                               std::vector<tcp::endpoint> places,
+                                               std::chrono::steady_clock::time_point until);
 
     asio::any_io_executor executor_;
     tcp::acceptor acceptor_;

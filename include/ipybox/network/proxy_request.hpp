@@ -42,8 +42,14 @@ enum class proxy_refusal {
 /// The answer for a connection that is made; empty for `http`: there the server answers.
 [[nodiscard]] std::string established_answer(proxy_protocol protocol);
 
-/// The answer for a connection that is refused. `why` is a sentence in ASCII.
+/// The answer for a connection that is refused. For HTTP the status line says why: clients show nothing else of it.
 [[nodiscard]] std::string refused_answer(proxy_protocol protocol, proxy_refusal refusal, std::string_view why);
+
+/// A sentence as a status line can have it: in one line of printable ASCII, and not too long.
+[[nodiscard]] std::string reason_phrase(std::string_view why);
+
+/// An answer of the proxy itself. \param code of the status: "403"
+[[nodiscard]] std::string http_answer(std::string_view code, std::string_view why);
 
 } // namespace ipybox::detail
 

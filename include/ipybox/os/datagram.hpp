@@ -41,7 +41,7 @@ enum class transfer { done, would_block, closed, failed };
 [[nodiscard]] transfer receive_datagram(int socket, std::string& bytes, std::size_t limit,
                                         std::vector<unique_fd>& descriptors);
 
-/// An anonymous file in memory that holds `bytes`, to be read from its beginning.
+/// An anonymous file in memory that holds `bytes`, to be read from its beginning. It cannot be written any more.
 [[nodiscard]] result<unique_fd> make_memory_file(char const* name, std::string_view bytes);
 
 /// The same of pieces, of which no copy is made.

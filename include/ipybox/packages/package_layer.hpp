@@ -46,8 +46,8 @@ class package_layer {
         /// The access of code, and of `install_package`.
         permission access = permission::install;
 
-        /// URL of the index that pip looks at, with name and password where it asks for some. Empty: none, `wheels`
-        /// alone count.
+        /// URL of the index that pip looks at, with name and password where it asks for some; its host may have any
+        /// address, also one of this machine. Empty: none, `wheels` alone count.
         std::string index = "https://pypi.org/simple";
 
         /// Directories of this machine with wheels, which pip looks at as well.
@@ -63,6 +63,11 @@ class package_layer {
         /// Bytes of the disk that the layer may take, with what pip fetches and unpacks meanwhile. An installation that
         /// takes more is ended (errc::package_layer_full). None: no limit.
         std::optional<std::uint64_t> size = std::uint64_t(20) << 30;
+
+        /// Certificates of authorities that pip trusts, a file in PEM format: as that of a company's proxy. Empty: what
+        /// the user has named for pip and others (PIP_CERT, REQUESTS_CA_BUNDLE, SSL_CERT_FILE, `cert` of pip.conf),
+        /// else what the system has.
+        std::filesystem::path certificates = {};
     };
 
     /// An installed package, as its metadata name it.
@@ -71,8 +76,9 @@ class package_layer {
     /// The result of an installation.
     using installation = detail::installation;
 
-    /// \par Errors errc::invalid_argument — the index is not a URL of http or https, or names no host; the directory is
-    /// a link, or behind one below the current directory; errc::io_error — the directory cannot be made
+    /// \par Errors errc::invalid_argument — the index is not a URL of http or https, or names no host; there are no
+    /// `certificates` of that name; the directory is a link, or behind one below the current directory; errc::io_error
+    /// — the directory cannot be made
     [[nodiscard]] static result<std::shared_ptr<package_layer const>> make(options chosen);
 
     /// A private layer with the packages of PyPI.

@@ -9,6 +9,9 @@ namespace ipybox::detail {
 /// "ls" of "/bin/ls".
 [[nodiscard]] std::string_view base_name(std::string_view program);
 
+/// True for `sh`, `bash` and `dash`, where a system has them.
+[[nodiscard]] bool is_posix_shell(std::string_view program);
+
 /// True for a program whose arguments may be a command: `env rm x`, `find -exec rm`, `sh -c 'rm x'`. A list of the
 /// usual ones.
 [[nodiscard]] bool takes_command(std::string_view program);
@@ -24,6 +27,13 @@ namespace ipybox::detail {
  * exactly the words that it has.
  */
 [[nodiscard]] bool is_shell_state(std::string_view program);
+
+/// True for the builtins of shells whose arguments are numbers: `exit`, `shift`. ksh and zsh compute them, and so run x
+/// for `exit 'a[$(x)]'`.
+[[nodiscard]] bool takes_numbers(std::string_view program);
+
+/// True for the shells that take such arguments, and those of `printf %d`, for numbers as they are.
+[[nodiscard]] bool is_plain_shell(std::string_view program);
 
 /**
  * \brief True for a name or path that is read in one way only: letters, digits and `_ . + - / @ : % , =`, and no `..`,

@@ -4,7 +4,10 @@
 #include <ipybox/rules/shell_line.hpp>
 
 #include <functional>
+#include <optional>
 #include <span>
+#include <string>
+#include <vector>
 
 namespace ipybox::detail {
 
@@ -16,6 +19,23 @@ namespace ipybox::detail {
  * anything with that.
  */
 [[nodiscard]] shell_line commands_of(approval_subject const& subject);
+
+/// LINE of an action that is `sh -c LINE`.
+[[nodiscard]] std::optional<std::string> line_in(approval_subject const& subject);
+
+/// A program as it is started where its commands were judged, and not its text.
+struct judged_program {
+    std::vector<std::string> argv;
+    std::string input; ///< on its standard input
+};
+
+/**
+ * \brief What is run for an action that was accepted for its commands: no shell gets to read the text that was judged.
+ * \details A line is written anew, with every literal word in quotes: were it read differently here than by a shell, a
+ * command could fail, but it could not become another one. Other words stay as they are. None where the line
+ * is not understood.
+ */
+[[nodiscard]] std::optional<judged_program> as_judged(approval_subject const& subject);
 
 /// Some words of a command: a program and its arguments.
 using word_span = std::span<shell_word const>;

@@ -118,15 +118,26 @@ struct sandbox_config {
         /// allowed, unless `strictAllowlist` says otherwise.
         bool ask_for_others = false;
 
-        /// Addresses that are not public, and to which allowed names may lead all the same. In code alone.
+        /// Addresses that are not public, and to which allowed names may lead all the same. Of bubblewrap alone.
         std::vector<address_range> allowed_addresses = {};
+
+        /// Hosts that may lead to any address, if they are allowed: an index of packages in one's own network. In code
+        /// alone.
+        std::vector<domain_pattern> trusted_domains = {};
 
         /// Looks up the addresses of a name; called on a thread of its own. Empty: as the system does. In code alone.
         std::function<result<std::vector<asio::ip::address>>(std::string const& host)> resolve = {};
 
         std::vector<std::filesystem::path> unix_sockets = {}; ///< those of the host that can be reached
         bool all_unix_sockets = false;                        ///< any family AF_UNIX socket can be made
-        std::string parent_proxy = {}; ///< URL of a proxy that the host's own connections go through
+
+        /// The URL of a proxy that the host's own connections go through, as that of a company: `http://proxy:3128`,
+        /// with name and password where it asks for some. It looks names up; here `allowed_addresses` counts for hosts
+        /// that are addresses alone. Empty: none.
+        std::string parent_proxy = {};
+
+        /// Hosts that are reached without it: names with all below them, addresses, ranges.
+        std::vector<std::string> parent_proxy_exceptions = {};
 
         /// Whether code can reach any host at all.
         [[nodiscard]] bool opens_hosts() const noexcept { return !allowed_domains.empty() || ask_for_others; }

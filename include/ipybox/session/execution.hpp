@@ -37,6 +37,7 @@ struct execution final : pending_call {
 
     void complete(result<execution_result> outcome);
     void fail(error why) override { complete(failure(std::move(why))); }
+    [[nodiscard]] bool waits_its_turn() const noexcept override { return true; }
 };
 
 } // namespace ipybox::detail

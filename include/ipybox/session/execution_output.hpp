@@ -39,7 +39,7 @@ class execution_output {
     void show(display shown);
 
     /// The event of a display that the recorder has.
-    void tell(display shown) { emit(std::move(shown)); }
+    void tell(display shown) { put(std::move(shown)); }
 
     /// The output is cleared, now or with the next one.
     void clear(bool wait);
@@ -48,7 +48,7 @@ class execution_output {
     void clear_if_due();
 
   private:
-    void emit(execution_event event);
+    void put(execution_event event);
 
     output_recorder recorder_;
     kernel_lifecycle const& life_;

@@ -11,7 +11,10 @@ struct kernel_order final : pending_result<void> {
     /// `ensure` is what an execution does first: it starts no kernel where one was stopped.
     enum class kind { start, ensure, reset, stop };
 
-    kernel_order(kind w, completion<result<void>> done) : pending_result<void>(std::move(done)), what(w) {}
+    kernel_order(kind w, completion<result<void>> done)
+        : pending_result<void>(std::move(done),
+                               w == kind::start || w == kind::ensure ? served::in_its_turn : served::at_once),
+          what(w) {}
 
     kind const what;
     bool unwanted = false;  ///< its caller does not wait for it any more

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/core/built_with.hpp>
 #include <ipybox/core/result.hpp>
 #include <ipybox/execution/executor_options.hpp>
 #include <ipybox/fwd.hpp>
@@ -17,12 +18,12 @@ class kernel_link;
 class session_handle;
 
 /// Makes the body of an executor. Without an application's executor it gets a thread of its own; with a shared host
-/// `wrap` does not count.
+/// `wrap` does not count. The last argument makes the linker compare what both sides are compiled with.
 [[nodiscard]] std::shared_ptr<session_handle> make_session(std::optional<asio::any_io_executor> application,
                                                            executor_options options, any_approval approval,
                                                            std::function<result<launch_spec>(launch_spec)> wrap,
                                                            std::shared_ptr<kernel_host> shared,
-                                                           std::shared_ptr<kernel_link> link);
+                                                           std::shared_ptr<kernel_link> link, this_build caller);
 
 } // namespace ipybox::detail
 

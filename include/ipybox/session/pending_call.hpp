@@ -30,6 +30,10 @@ class pending_call {
     /// Completes with an error, if it has not completed.
     virtual void fail(error why) = 0;
 
+    /// Whether it is served behind the executions that were submitted before: a thread that one of them waits for must
+    /// not wait for it.
+    [[nodiscard]] virtual bool waits_its_turn() const noexcept { return false; }
+
   protected:
     /// Whether this is the first outcome.
     [[nodiscard]] bool first();
@@ -43,17 +47,23 @@ class pending_call {
 template <class T>
 class pending_result : public pending_call {
   public:
-    explicit pending_result(completion<result<T>> done) : done_(std::move(done)) {}
+    /// When a call is served.
+    enum class served { at_once, in_its_turn };
+
+    explicit pending_result(completion<result<T>> done, served when = served::at_once)
+        : done_(std::move(done)), when_(when) {}
 
     void complete(result<T> outcome) {
         if (first()) done_(std::move(outcome));
     }
     void fail(error why) override { complete(failure(std::move(why))); }
+    [[nodiscard]] bool waits_its_turn() const noexcept override { return when_ == served::in_its_turn; }
 
     [[nodiscard]] asio::cancellation_slot slot() const noexcept { return done_.slot(); }
 
   private:
     completion<result<T>> done_;
+    served const when_;
 };
 
 /// Delivers what a coroutine comes to. If it throws, there is no value to deliver, and the one that Asio makes up would

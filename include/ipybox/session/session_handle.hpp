@@ -186,7 +186,8 @@ class session_handle final : public executor_lender, public std::enable_shared_f
     /// Whether a call that blocks the calling thread would be served; the error says why not. May take its time.
     [[nodiscard]] result<void> may_block() const;
 
-    /// The same for a call that waits its turn: a function that the running code has called would wait for that code.
+    /// Whether the calling thread may wait for a call that waits its turn: a function that the running code has called
+    /// would wait for that code.
     [[nodiscard]] result<void> may_wait_for_turn() const;
 
     /// Runs work on the session's executor, behind what was handed over before; false when it is closed.

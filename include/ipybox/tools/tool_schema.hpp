@@ -106,11 +106,16 @@ inline constexpr std::size_t array_size = 0;
 template <class T, std::size_t N>
 inline constexpr std::size_t array_size<std::array<T, N>> = N;
 
+/// A map in which each name is once: a multimap would lose values.
 template <class T>
-concept json_map = requires {
-    typename T::key_type;
-    typename T::mapped_type;
-} && std::same_as<typename T::key_type, std::string>;
+concept json_map =
+    requires {
+        typename T::key_type;
+        typename T::mapped_type;
+    } && std::same_as<typename T::key_type, std::string> &&
+    requires(T& map, std::string name, typename T::mapped_type value) {
+        { map.emplace(std::move(name), std::move(value)).second } -> std::convertible_to<bool>;
+    };
 
 template <class T>
 concept json_list = !json_text_type<T> && !is_json<T> && !described_struct<T> &&

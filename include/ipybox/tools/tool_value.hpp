@@ -1,6 +1,8 @@
 #pragma once
 
 #include <ipybox/core/config.hpp>
+#include <ipybox/core/never_destroyed.hpp>
+#include <ipybox/core/utf8.hpp>
 #include <ipybox/mcp/argument_check.hpp>
 #include <ipybox/tools/tool_schema.hpp>
 
@@ -102,7 +104,7 @@ template <class T, std::size_t I = 0>
         throw std::invalid_argument("fits none of its alternatives");
     } else {
         using alternative = std::variant_alternative_t<I, T>;
-        static auto const schema = whole_schema_of<alternative>();
+        static auto const& schema = never_destroyed<nlohmann::ordered_json>(whole_schema_of<alternative>());
         if (!find_mismatch(schema, converted, budget)) {
             try {
                 return T(std::in_place_index<I>, value_from<alternative>(converted, budget));
@@ -174,6 +176,12 @@ T value_from(nlohmann::json const& converted, [[maybe_unused]] check_budget& bud
     }
 }
 
+/// Text for JSON, which would replace bytes that are not UTF-8 without a word: two names could become one.
+[[nodiscard]] inline std::string json_text_of(std::string text, char const* what) {
+    if (!is_utf8(text)) throw std::invalid_argument(std::string(what) + " that is not UTF-8: " + text);
+    return text;
+}
+
 template <class T>
 [[nodiscard]] nlohmann::ordered_json json_from_struct(T const& value) {
     auto converted = nlohmann::ordered_json::object();
@@ -206,7 +214,7 @@ nlohmann::ordered_json json_from(T const& value) {
             throw std::invalid_argument("a number that JSON does not have: " + std::to_string(value));
         return written;
     } else if constexpr (std::same_as<T, std::filesystem::path>) {
-        return value.string();
+        return json_text_of(value.string(), "a path");
     } else if constexpr (described_struct<T>) {
         return json_from_struct(value);
     } else if constexpr (is_instance<T, std::optional>) {
@@ -219,7 +227,9 @@ nlohmann::ordered_json json_from(T const& value) {
         return list;
     } else if constexpr (json_map<T>) {
         auto map = object::object();
-        for (auto const& [name, member] : value) map[name] = json_from(member);
+        // Appended, since names are unique: looking for each of them takes seconds where there are many.
+        object::object_t::Container& members = map.template get_ref<object::object_t&>();
+        for (auto const& [name, member] : value) members.emplace_back(json_text_of(name, "a name"), json_from(member));
         return map;
     } else if constexpr (array_size<T> > 0 || json_list<T>) {
         auto list = object::array();

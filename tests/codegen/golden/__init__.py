@@ -1,7 +1,8 @@
 """Tools of the MCP server server.
 
     from mcptools.server import issue_write
-    result = issue_write.run(issue_write.Params(...))
+    result = issue_write.run(method=..., owner=...)
+    results = await asyncio.gather(issue_write.arun(...), ...)  # beside each other
 
 Tools, with the parameters they require:
 
@@ -16,6 +17,7 @@ list_blocks(page_id, ...)
 trial_searcher(...) - Search for clinical trials.
 create_todo_task(id, ...)
 ping() - Is it there?
+get_prices(symbol) - Prices as JSON.
 """
 
 from ._client import package

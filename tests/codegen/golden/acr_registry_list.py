@@ -25,3 +25,9 @@ def run(params: Params = Params()) -> str:
     Read-only. Idempotent.
     """
     return to_text(CLIENT.run_sync("acr-registry-list", params.to_arguments()))
+
+
+@tool
+async def arun(params: Params = Params()) -> str:
+    """run() for await: calls run beside each other."""
+    return to_text(await CLIENT.run("acr-registry-list", params.to_arguments()))

@@ -39,3 +39,9 @@ class Params(Model):
 def run(params: Params) -> str:
     """Create a page"""
     return to_text(CLIENT.run_sync("API-post-page", params.to_arguments()))
+
+
+@tool
+async def arun(params: Params) -> str:
+    """run() for await: calls run beside each other."""
+    return to_text(await CLIENT.run("API-post-page", params.to_arguments()))

@@ -9,7 +9,7 @@ from ._mcp import Model, UNSET, to_text, tool
 from ._schema import Schema, rule
 
 
-class Filter(Model):
+class Filter(Model, more=True):
     vectorSearch: Any = Field(UNSET, alias="$vectorSearch")
 
 
@@ -30,3 +30,9 @@ class Params(Model):
 def run(params: Params) -> str:
     """Create an index for a collection."""
     return to_text(CLIENT.run_sync("create-index", params.to_arguments()))
+
+
+@tool
+async def arun(params: Params) -> str:
+    """run() for await: calls run beside each other."""
+    return to_text(await CLIENT.run("create-index", params.to_arguments()))

@@ -34,3 +34,9 @@ class Result(Model):
 def run(params: Params) -> Result:
     """Create relations between entities. Relations should be in active voice"""
     return to_result(Result, CLIENT.run_sync("create_relations", params.to_arguments()))
+
+
+@tool
+async def arun(params: Params) -> Result:
+    """run() for await: calls run beside each other."""
+    return to_result(Result, await CLIENT.run("create_relations", params.to_arguments()))

@@ -25,3 +25,9 @@ class Params(Model, extra="forbid"):
 def run(params: Params) -> str:
     """Call the tool create-todo-task."""
     return to_text(CLIENT.run_sync("create-todo-task", params.to_arguments()))
+
+
+@tool
+async def arun(params: Params) -> str:
+    """run() for await: calls run beside each other."""
+    return to_text(await CLIENT.run("create-todo-task", params.to_arguments()))

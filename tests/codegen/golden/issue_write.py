@@ -33,3 +33,9 @@ def run(params: Params) -> str:
     Destructive.
     """
     return to_text(CLIENT.run_sync("issue_write", params.to_arguments()))
+
+
+@tool
+async def arun(params: Params) -> str:
+    """run() for await: calls run beside each other."""
+    return to_text(await CLIENT.run("issue_write", params.to_arguments()))

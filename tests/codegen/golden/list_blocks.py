@@ -22,3 +22,9 @@ Result = list[Item]
 def run(params: Params) -> Result:
     """Call the tool list_blocks."""
     return to_result(Result, CLIENT.run_sync("list_blocks", params.to_arguments()))
+
+
+@tool
+async def arun(params: Params) -> Result:
+    """run() for await: calls run beside each other."""
+    return to_result(Result, await CLIENT.run("list_blocks", params.to_arguments()))

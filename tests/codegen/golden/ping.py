@@ -12,3 +12,9 @@ class Params(Model):
 def run(params: Params = Params()) -> str:
     """Is it there?"""
     return to_text(CLIENT.run_sync("ping", params.to_arguments()))
+
+
+@tool
+async def arun(params: Params = Params()) -> str:
+    """run() for await: calls run beside each other."""
+    return to_text(await CLIENT.run("ping", params.to_arguments()))

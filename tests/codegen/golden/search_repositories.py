@@ -23,3 +23,9 @@ def run(params: Params) -> str:
     Read-only.
     """
     return to_text(CLIENT.run_sync("search_repositories", params.to_arguments()))
+
+
+@tool
+async def arun(params: Params) -> str:
+    """run() for await: calls run beside each other."""
+    return to_text(await CLIENT.run("search_repositories", params.to_arguments()))

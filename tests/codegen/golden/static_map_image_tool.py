@@ -39,3 +39,9 @@ class Params(Model):
 def run(params: Params) -> str:
     """Generate a static map image."""
     return to_text(CLIENT.run_sync("static_map_image_tool", params.to_arguments()))
+
+
+@tool
+async def arun(params: Params) -> str:
+    """run() for await: calls run beside each other."""
+    return to_text(await CLIENT.run("static_map_image_tool", params.to_arguments()))

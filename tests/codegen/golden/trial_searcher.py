@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from . import CLIENT
-from ._mcp import Model, to_result, tool
+from ._mcp import Model, to_result, tool, unwrapped
 
 
 class Params(Model):
@@ -19,11 +19,13 @@ class Params(Model):
     """By what. Examples: "EnrollmentCount:desc"."""
 
 
-class Result(Model):
-    result: str
+@tool
+def run(params: Params = Params()) -> str:
+    """Search for clinical trials."""
+    return to_result(str, unwrapped(CLIENT.run_sync("trial_searcher", params.to_arguments())))
 
 
 @tool
-def run(params: Params = Params()) -> Result:
-    """Search for clinical trials."""
-    return to_result(Result, CLIENT.run_sync("trial_searcher", params.to_arguments()))
+async def arun(params: Params = Params()) -> str:
+    """run() for await: calls run beside each other."""
+    return to_result(str, unwrapped(await CLIENT.run("trial_searcher", params.to_arguments())))

@@ -27,6 +27,21 @@ class Refusal(Exception):
         self.data = data
 
 
+def with_length(text: str) -> bytes:
+    return f"Content-Length: {len(text.encode())}\r\n\r\n{text}".encode()
+
+
+FRAMINGS = {
+    "lines": lambda text: f"{text}\n".encode(),
+    "mark": lambda text: f"\ufeff{text}\r\n".encode(),
+    "length": with_length,
+    "several": lambda text: (json.dumps(json.loads(text), indent=2) + "\n").encode(),
+    "prompt": lambda text: f"Ok to proceed? (y) {text}\n".encode(),
+    "unended": lambda text: text.encode(),
+    "utf-16": lambda text: f"{text}\n".encode("utf-16-le"),
+}
+
+
 class Server:
     def __init__(self, options: argparse.Namespace):
         self.options = options
@@ -45,11 +60,15 @@ class Server:
             self.write_text("Server listening on stdio!")
             self.write_text('{"level": "info", "id": 1, "result": "a log line"}')
             self.write_text("")
+        if self.options.nulls:  # as libraries write that know which members there are
+            message = dict.fromkeys(("id", "method", "params", "result", "error")) | message
+            if isinstance(message["result"], dict):
+                message["result"] = dict.fromkeys(("_meta", "nextCursor", "isError")) | message["result"]
         self.write_text(json.dumps(message))
 
     def write_text(self, text: str) -> None:
         with self.writing:
-            sys.stdout.write(text + "\n")
+            sys.stdout.buffer.write(FRAMINGS[self.options.framing](text))
             sys.stdout.flush()
 
     def serve(self) -> None:
@@ -168,6 +187,9 @@ class Server:
     def page(self, params: Json) -> Json:
         names = [*sorted(TOOLS), *self.extra_tools]
         size = self.options.page_size or len(names)
+        if self.options.cursor is not None:
+            page = [tool(f"tool{i}") for i in range(3)]
+            return {"tools": page, "nextCursor": json.loads(self.options.cursor)}
         # the first page has no cursor, the second one the empty cursor
         cursor = params.get("cursor")
         number = 0 if cursor is None else 1 if cursor == "" else int(cursor)
@@ -338,6 +360,10 @@ def main() -> None:
     parser.add_argument("--era", choices=["handshake", "stateless", "both"], default="handshake")
     parser.add_argument("--version", help="the version it answers with, or the only one it speaks")
     parser.add_argument("--noise", action="store_true", help="print what is no message between messages")
+    parser.add_argument("--framing", choices=FRAMINGS, default="lines", help="how it writes messages")
+    parser.add_argument("--nulls", action="store_true", help="write members that are left out as null")
+    parser.add_argument("--cursor", help="JSON of the cursor that each of its pages has")
+    parser.add_argument("--prompt", default="", help="print that, without an end of line, before all else")
     parser.add_argument("--silent", action="store_true", help="answer nothing")
     parser.add_argument("--exit", type=int, help="exit at once")
     parser.add_argument("--exit-on-discover", action="store_true", help="exit upon server/discover")
@@ -351,6 +377,7 @@ def main() -> None:
     if options.exit is not None:
         print("cannot go on: a secret", file=sys.stderr)
         sys.exit(options.exit)
+    print(options.prompt, end="", flush=True)
     if options.ignore_term:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     Server(options).serve()

@@ -266,6 +266,21 @@ TEST_CASE("action router: edited arguments are what the tool gets") {
     CHECK(on.host->called == std::vector<std::string>{R"(echo{"x":2})"});
 }
 
+TEST_CASE("action router: a line that is accepted for its commands is run as it was understood") {
+    stage on;
+    auto const runs = [&on](action_id id, decision how, std::string const& line) {
+        on.host->answers.push_back(detail::verdict{std::move(how), error::decider::rule});
+        json const argv{"sh", "-c", line};
+        on.send({{"op", "run"}, {"id", id}, {"cell", "c"}, {"kind", "shell"}, {"cwd", "/"}, {"argv", argv}});
+        auto const answer = on.answer();
+        return answer["op"] == "started" ? on.host->runs.back().argv.back() : answer["kind"].get<std::string>();
+    };
+    CHECK(runs(1, decision::accept(), "ls *.py{x}") == "ls *.py{x}");
+    CHECK(runs(2, decision::accept_commands(), "ls *.py 'a'") == "'ls' *.py 'a'");
+    CHECK(runs(3, decision::accept_commands(), "ls {x}>/dev/null") == "rejected");
+    CHECK(on.host->runs.size() == 2);
+}
+
 TEST_CASE("action router: what is rejected is not done") {
     stage on;
     on.host->answers.push_back(detail::verdict{decision::reject("not today")});

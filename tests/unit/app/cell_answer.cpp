@@ -50,7 +50,8 @@ display picture(std::string bytes) {
 }
 
 TEST_CASE("cell_answer: output as it was printed, without white space behind it") {
-    CHECK(text_of_answer(cell_that_printed("")).empty());
+    CHECK(text_of_answer(cell_that_printed("")) == "[no output]");
+    CHECK(answer_about(cell_that_printed(""), {}).structured_content->value()["output"] == "");
     CHECK(text_of_answer(cell_that_printed("  a b\n 1 2\n\n")) == "  a b\n 1 2");
     auto const answer = answer_about(cell_that_printed("x"), {});
     CHECK_FALSE(answer.is_error);
@@ -191,10 +192,10 @@ TEST_CASE("cell_answer: images at the bound are content, one beyond it is a link
     auto cell = cell_that_printed("");
     auto const bytes = answer_bounds::most_image_bytes / 4 * 3;
     (*cell.outcome)->displays = {picture(std::string(bytes, 'x'))};
-    CHECK(answer_about(cell, {}).content.size() == 2);
+    CHECK(answer_about(cell, {}).content.size() == 1);
     (*cell.outcome)->displays = {picture(std::string(bytes + 1, 'x')), picture("small")};
     auto const answer = answer_about(cell, {});
-    REQUIRE(answer.content.size() == 2);
+    REQUIRE(answer.content.size() == 1);
     CHECK(std::get<mcp::content::image>(answer.content.back().value).base64 == base64_encode("small"));
 }
 

@@ -213,6 +213,21 @@ TEST_CASE("approval_request: edited arguments reject what has none") {
     CHECK(made->reason() == "accepted with edited arguments, but a shell command has none");
 }
 
+TEST_CASE("approval_request: the commands of a line can be accepted where they are understood") {
+    auto const accepted = [](std::string line) {
+        approval_request const shell(
+            {.kind = approval_subject::action::shell, .argv = {"/bin/sh", "-c", std::move(line)}});
+        CHECK(shell.accept_commands());
+        return *state_of(shell)->decided();
+    };
+    CHECK(accepted("ls; a").accepted());
+    CHECK(accepted("ls; a").by_commands());
+    CHECK_FALSE(decision::accept().by_commands());
+    CHECK_FALSE(accepted("echo {PATH}>/dev/null; ls").accepted());
+    CHECK(accepted("ls $((x))").reason() == "accepted for its commands, but the line was not understood: arithmetic");
+    CHECK(approval_request(query_call()).accept_commands());
+}
+
 TEST_CASE("approval_request: threads that answer at once agree on one answer", "[tsan]") {
     for (int round = 0; round < 200; ++round) {
         auto request = std::make_optional<approval_request>(query_call());

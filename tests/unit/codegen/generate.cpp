@@ -38,11 +38,13 @@ TEST_CASE("generate: the files of a package") {
     CHECK(package->notices.empty());
     std::vector<std::string> files;
     for (auto const& [name, text] : package->files) files.push_back(name);
-    CHECK(files == std::vector<std::string>{"__init__.py", "_client.py", "_mcp.py", "_model.py", "_pattern.py",
-                                            "_schema.py", "_schemas.json", "_values.py", "get_user.py", "list.py",
-                                            "py.typed"});
+    CHECK(files == std::vector<std::string>{"__init__.py", "_client.py", "_errors.py", "_mcp.py", "_model.py",
+                                            "_pattern.py", "_ready.py", "_schema.py", "_schemas.json", "_values.py",
+                                            "get_user.py", "list.py", "py.typed"});
     auto const& index = package->files.at("__init__.py");
     CHECK(contains(index, "get_user(id, ...) - Gets a user.\nlist()\n"));
+    CHECK(contains(index,
+                   "    result = get_user.run(id=...)\n    results = await asyncio.gather(get_user.arun(...), ...)"));
     CHECK(contains(index,
                    "from ._client import package\n\nCLIENT, __getattr__, __dir__ = package(__name__, \"github\")\n"));
 }
@@ -63,6 +65,19 @@ TEST_CASE("generate: the list is kept as it came") {
               .starts_with("{\"generator\":\"" + std::string(ipybox::codegen::detail::generator_mark) + "\""));
 }
 
+TEST_CASE("generate: a remark about the list is a notice") {
+    auto last = named("b");
+    last.remark = "the rest of the list is missing";
+    generate_options options;
+    options.filter = [](mcp::tool const& tool) { return tool.name == "a"; };
+    auto const package = generated_package::make("server", {named("a"), last}, options);
+    REQUIRE(package);
+    CHECK(package->modules == std::vector<std::string>{"a"});
+    REQUIRE(package->notices.size() == 1);
+    CHECK(package->notices[0].tool.empty());
+    CHECK(package->notices[0].text == last.remark);
+}
+
 TEST_CASE("generate: only the name of the server is in a package (W16)") {
     auto const package = generated_package::make("server", {named("a")});
     CHECK(contains(package->files.at("__init__.py"), "package(__name__, \"server\")\n"));
@@ -79,9 +94,9 @@ TEST_CASE("generate: names of servers (W13)") {
         REQUIRE_FALSE(refused);
         CHECK(refused.error() == errc::invalid_argument);
     }
-    auto const hidden = generated_package::make("json", {});
-    REQUIRE(hidden);
-    CHECK(hidden->notices.size() == 1);
+    auto const standard = generated_package::make("json", {}); // a part of its root package
+    REQUIRE(standard);
+    CHECK(standard->notices.empty());
 }
 
 TEST_CASE("generate: a tool that cannot have a module is left out, with a notice") {

@@ -43,7 +43,7 @@ TEST_CASE("tool_module: a whole module") {
     tool.name = "search-repositories";
     tool.description = "Find repositories.\n\n  Says \"why\"";
     tool.annotations = {{"readOnlyHint", true}, {"idempotentHint", true}, {"destructiveHint", false}};
-    CHECK(tool_module(tool).text == R"(from __future__ import annotations
+    CHECK(tool_module(tool, generate_options::call_style::synchronous).text == R"(from __future__ import annotations
 
 from typing import Literal
 
@@ -210,6 +210,40 @@ TEST_CASE("tool_module: results") {
     tool.output_schema =
         ordered_json::parse(R"({"type": "array", "items": {"type": "object", "properties": {"y": {}}}})");
     CHECK(contains(tool_module(tool).text, "\n\nResult = list[ResultItem]\n"));
+}
+
+TEST_CASE("tool_module: a wrapped result is what is in it") {
+    auto tool = tool_with(R"({"type": "object"})");
+    auto const wrapped = [&](std::string const& inner, char const* mark = "true") {
+        tool.output_schema =
+            ordered_json::parse(R"({"type": "object", "properties": {"result": )" + inner +
+                                R"(}, "required": ["result"], "x-fastmcp-wrap-result": )" + mark + "}");
+        return tool_module(tool).text;
+    };
+    auto const text = wrapped(R"({"type": "string"})");
+    CHECK(contains(text, "def run(params: Params = Params()) -> str:\n"));
+    CHECK(contains(text, "    return to_result(str, unwrapped(CLIENT.run_sync(\"tool\", params.to_arguments())))\n"));
+    CHECK(contains(text, "import Model, to_result, tool, unwrapped\n"));
+    CHECK(contains(wrapped(R"({"type": "array", "items": {"type": "integer"}})"), "\n\nResult = list[int]\n"));
+    CHECK(contains(wrapped(R"({"type": "object", "properties": {"n": {}}})"),
+                   "class Result(Model):\n    n: Any = None\n"));
+    for (auto const* const other : {"false", "1", "null"})
+        CHECK(contains(wrapped(R"({"type": "string"})", other), "class Result(Model):\n    result: str\n"));
+    tool.output_schema = ordered_json::parse(R"({"x-fastmcp-wrap-result": true, "type": "object"})");
+    CHECK_FALSE(contains(tool_module(tool).text, "unwrapped"));
+}
+
+TEST_CASE("tool_module: a schema that speaks of further members has a class that does") {
+    auto const params = [](std::string const& more) {
+        auto const schema = R"({"type": "object", "properties": {"a": {"type": "string"}})" + more + "}";
+        return module_with(schema.c_str());
+    };
+    CHECK(contains(params(""), "class Params(Model):\n"));
+    CHECK(contains(params(R"(, "additionalProperties": true)"), "class Params(Model, more=True):\n"));
+    CHECK(contains(params(R"(, "additionalProperties": {})"), "class Params(Model, more=True):\n"));
+    CHECK(
+        contains(params(R"(, "patternProperties": {"^x": {"type": "string"}})"), "class Params(Model, more=True):\n"));
+    CHECK(contains(params(R"(, "additionalProperties": false)"), "class Params(Model, extra=\"forbid\"):\n"));
 }
 
 TEST_CASE("tool_module: styles") {

@@ -27,7 +27,7 @@ TEST_CASE("exit_status: a signal says more than a code") {
 TEST_CASE("exit_status: the limit that a kernel exceeded") {
     CHECK(to_string(exit_status::exceeded_limit{exit_status::exceeded_limit::kind::memory, 3u << 20, 2u << 20}) ==
           "out of memory: it took 3 MiB with all that it had started, its limit is 2 MiB "
-          "(sandbox_limits::kernel_memory)");
+          "(`kernel-memory`)");
     CHECK(to_string(exit_status::exceeded_limit{exit_status::exceeded_limit::kind::processes, 70, 60}) ==
-          "it had 70 processes and threads with all that it had started, its limit is 60 (sandbox_limits::processes)");
+          "it had 70 processes and threads with all that it had started, its limit is 60 (`processes`)");
 }

@@ -11,8 +11,8 @@ using namespace ipybox;
 using namespace ipybox::mcp;
 using nlohmann::json;
 
-call_result read(std::string const& text) {
-    auto r = ipybox::mcp::detail::read_call_result(text);
+call_result read(std::string const& text, ipybox::mcp::detail::era spoken = ipybox::mcp::detail::era::handshake) {
+    auto r = ipybox::mcp::detail::read_call_result(text, spoken);
     REQUIRE(r);
     return std::move(*r);
 }
@@ -71,13 +71,35 @@ TEST_CASE("call_result: every kind of content is kept, in order") {
 }
 
 TEST_CASE("call_result: structured content counts by presence") {
+    using ipybox::mcp::detail::era;
     for (auto const* const value : {"{}", "[]", "0", "false", "null", "\"\"", R"({"a":[1]})"}) {
-        auto const r = read(R"({"content":[],"structuredContent":)" + std::string(value) + "}");
+        auto const r = read(R"({"content":[],"structuredContent":)" + std::string(value) + "}", era::stateless);
         CAPTURE(value);
         REQUIRE(r.structured_content.has_value());
         CHECK(r.structured_content->text() == value);
     }
     CHECK_FALSE(read(R"({"content":[]})").structured_content);
+}
+
+TEST_CASE("call_result: null stands for what is left out, in every version that knows no value null") {
+    auto const r = read(R"({"content":[null,{"type":"text","text":"kept","annotations":null,"_meta":null},
+        {"type":"resource","resource":{"uri":"x://y","blob":"AAEC","mimeType":null,"text":null}},
+        {"type":"resource_link","uri":"x://y","name":"n","title":null,"description":null,"mimeType":null,"size":null},
+        {"type":"text","text":null}],"structuredContent":null,"isError":null,"_meta":null,"resultType":null})");
+    REQUIRE(r.content.size() == 4);
+    CHECK(r.text() == "kept\n");
+    CHECK_FALSE((r.structured_content || r.meta || r.is_error || r.content[0].annotations));
+    auto const& blob = std::get<content::embedded_resource>(r.content[1].value);
+    CHECK((blob.base64 == "AAEC" && !blob.mime_type && !blob.text));
+    CHECK_FALSE(std::get<content::resource_link>(r.content[2].value).title);
+
+    auto const structured = read(R"({"content":null,"structuredContent":{"n":1}})");
+    REQUIRE(structured.structured_content);
+    CHECK(structured.structured_content->text() == R"({"n":1})");
+    CHECK(read(R"({"content":null})").content.empty());
+    // an object before 2026-07-28
+    CHECK_FALSE(read(R"({"content":[{"type":"text","text":"kept"}],"structuredContent":""})").structured_content);
+    CHECK(read(R"({"content":[],"structuredContent":""})").structured_content);
 }
 
 TEST_CASE("call_result: a tool that failed") {

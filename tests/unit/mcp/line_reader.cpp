@@ -55,6 +55,13 @@ TEST_CASE("line_reader: the same lines however the bytes are cut") {
     }
 }
 
+TEST_CASE("line_reader: a byte order mark before a line is no part of it") {
+    for (std::size_t piece : {1, 2, 3, 100}) {
+        auto const r = read("\xEF\xBB\xBF{}\nx\xEF\xBB\xBF\n\xEF\xBB\n", piece);
+        CHECK(r.lines == std::vector<std::string>{"{}", "x\xEF\xBB\xBF", "\xEF\xBB"});
+    }
+}
+
 TEST_CASE("line_reader: lines larger than a read, one behind the other") {
     std::string bytes;
     std::vector<std::size_t> sizes;

@@ -136,6 +136,13 @@ TEST_CASE("rpc_machine: progress counts for open requests that asked for it") {
     CHECK(nothing(m.read(progress_of(std::to_string(id)))));
 }
 
+TEST_CASE("rpc_machine: a notification may have the id null") {
+    rpc_machine m;
+    (void)get<rpc_machine::tools_changed>(
+        m.read(R"({"jsonrpc":"2.0","id":null,"method":"notifications/tools/list_changed","params":null})"));
+    CHECK(nothing(m.read(R"({"jsonrpc":"2.0","id":null,"method":"ping"})")));
+}
+
 TEST_CASE("rpc_machine: a report of 1 MiB is read, and a longer one is passed over") {
     rpc_machine m;
     auto const token = std::to_string(m.open(start, reports::wanted));

@@ -52,10 +52,19 @@ TEST_CASE("rpc_message: what servers print besides") {
     }
 }
 
-TEST_CASE("rpc_message: a null error beside a result is none") {
+TEST_CASE("rpc_message: a member that is null counts as left out") {
     auto const both = read_rpc_message(R"({"jsonrpc":"2.0","id":1,"error":null,"result":{}})");
     REQUIRE(both);
     CHECK(both->what == rpc_message::kind::result);
+    auto const all =
+        read_rpc_message(R"({"jsonrpc":"2.0","id":1,"method":null,"params":null,"result":{},"error":null})");
+    REQUIRE(all);
+    CHECK(all->what == rpc_message::kind::result);
+    auto const error = read_rpc_message(R"({"jsonrpc":"2.0","id":1,"method":null,"result":null,"error":{"code":1}})");
+    REQUIRE(error);
+    CHECK(error->what == rpc_message::kind::error);
+    CHECK_FALSE(read_rpc_message(R"({"jsonrpc":"2.0","id":1,"method":null})"));
+    CHECK_FALSE(read_rpc_message(R"({"jsonrpc":"2.0","id":1,"method":nil})"));
 }
 
 TEST_CASE("rpc_message: answers that are cut off, and answers that nest deeply") {

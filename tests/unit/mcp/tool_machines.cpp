@@ -8,6 +8,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace {
 
@@ -25,6 +26,19 @@ tool_call_machine calling(json arguments = {{"a", 1}}) {
     auto m = tool_call_machine::make("t", arguments);
     REQUIRE(m);
     return std::move(*m);
+}
+
+std::vector<tool> tools_of(std::string const& page) {
+    auto end = tool_list_machine().on_result(page);
+    REQUIRE(end);
+    REQUIRE(*end);
+    return std::move(**end);
+}
+
+std::vector<std::string> names_of(std::vector<tool> const& tools) {
+    std::vector<std::string> names;
+    for (auto const& each : tools) names.push_back(each.name);
+    return names;
 }
 
 } // namespace
@@ -81,7 +95,9 @@ TEST_CASE("tool_call_machine: nobody gives input") {
 
 TEST_CASE("tool_call_machine: results of other types, and rounds without end") {
     CHECK(calling().on_result(R"({"resultType":"task"})")->error() == errc::protocol_error);
-    CHECK(calling().on_result(R"({"resultType":"input_required"})")->error() == errc::protocol_error);
+    for (auto const* const more : {"", R"(,"inputRequests":null,"requestState":null)"})
+        CHECK(calling().on_result(R"({"resultType":"input_required")" + std::string(more) + "}")->error() ==
+              errc::protocol_error);
     auto m = calling();
     auto const again = R"({"resultType":"input_required","requestState":"s"})";
     for (int round = 1; round < tool_call_machine::most_rounds; ++round) REQUIRE_FALSE(m.on_result(again));
@@ -90,7 +106,7 @@ TEST_CASE("tool_call_machine: results of other types, and rounds without end") {
     CHECK(end->error() == errc::mcp_input_required);
 }
 
-TEST_CASE("tool_list_machine: page after page, and only an absent cursor is the end") {
+TEST_CASE("tool_list_machine: page after page") {
     tool_list_machine m;
     CHECK(params_of(m) == json::object());
     REQUIRE_FALSE(m.on_result(R"({"tools":[{"name":"a","inputSchema":{}}],"nextCursor":""})"));
@@ -165,6 +181,91 @@ TEST_CASE("tool_list_machine: a tool that runs as a task only says so") {
     }
 }
 
+TEST_CASE("tool_list_machine: null stands for what is left out") {
+    CHECK(tools_of(R"({"tools":null,"nextCursor":null,"_meta":null})").empty());
+    auto const tools = tools_of(R"({"tools":[null,{"name":"a","title":null,"description":null,"inputSchema":null,
+        "outputSchema":null,"annotations":null,"execution":null,"icons":null,"_meta":null}]})");
+    REQUIRE(tools.size() == 1);
+    CHECK_FALSE((tools[0].title || tools[0].description || tools[0].output_schema || tools[0].annotations));
+    CHECK(tools[0].input_schema == nlohmann::ordered_json::object());
+    CHECK((tools[0].problem.empty() && tools[0].remark.empty()));
+}
+
+TEST_CASE("tool_list_machine: a list ends where nothing new comes, and what came is kept") {
+    struct row {
+        char const* next;
+        std::vector<char const*> pages; ///< what follows, page after page
+        std::size_t requests;
+        std::vector<std::string> names;
+    };
+    auto const page = [](std::string const& names, std::string const& next) {
+        return R"({"tools":[)" + names + R"(],"nextCursor":)" + next + "}";
+    };
+    auto const a = R"({"name":"a"})";
+    auto const b = R"({"name":"b"})";
+    for (auto const& [next, pages, requests, names] :
+         {row{R"("")", {a, a}, 2, {"a"}},          // for "no more"
+          row{R"("")", {a, b, b}, 3, {"a", "b"}},  // for a second page
+          row{R"("8")", {a, a}, 2, {"a"}},         // one page for every cursor
+          row{R"("8")", {a, b, b}, 3, {"a", "b"}}, // a server that counts by itself
+          row{R"("8")", {a, R"({"name":"b"},{"name":"a"})", b}, 3, {"a", "b"}}, row{R"("8")", {"", ""}, 2, {}},
+          row{"false", {a}, 1, {"a"}}, row{"null", {a}, 1, {"a"}}}) {
+        CAPTURE(next, pages.size());
+        tool_list_machine m;
+        std::optional<result<std::vector<tool>>> end;
+        std::size_t asked = 0;
+        for (; !end && asked < pages.size(); ++asked) end = m.on_result(page(pages[asked], next));
+        CHECK(asked == requests);
+        REQUIRE(end);
+        REQUIRE(*end);
+        CHECK(names_of(**end) == names);
+        for (auto const& t : **end) CHECK(t.remark.empty());
+    }
+}
+
+TEST_CASE("tool_list_machine: empty pages between others are passed over") {
+    tool_list_machine m;
+    REQUIRE_FALSE(m.on_result(R"({"tools":[{"name":"a"}],"nextCursor":"1"})"));
+    REQUIRE_FALSE(m.on_result(R"({"tools":[],"nextCursor":"2"})"));
+    auto const end = m.on_result(R"({"tools":[{"name":"b"}]})");
+    REQUIRE(end);
+    CHECK(names_of(**end) == std::vector<std::string>{"a", "b"});
+}
+
+TEST_CASE("tool_list_machine: a cursor that is no string goes back as it came, with a remark") {
+    for (std::string const odd : {"50", R"({"offset":50})", "true", "0"}) {
+        CAPTURE(odd);
+        tool_list_machine m;
+        REQUIRE_FALSE(m.on_result(R"({"tools":[{"name":"a"}],"nextCursor":)" + odd + "}"));
+        CHECK(m.params().back().value == odd);
+        auto const end = m.on_result(R"({"tools":[{"name":"b"}]})");
+        REQUIRE(end);
+        REQUIRE((*end)->size() == 2);
+        CHECK((**end)[1].remark ==
+              "the list has the cursor " + odd + ", which is not a string: it was sent back as it came");
+    }
+}
+
+TEST_CASE("tool_list_machine: the tools so far are kept when a later page cannot be had") {
+    error const refusal(errc::mcp_refused, "refused `tools/list`: Invalid cursor (-32602)");
+    CHECK(tool_list_machine().on_refusal(refusal).error().text() == refusal.text());
+    auto const rest_after = [](std::string const& next, auto end) {
+        tool_list_machine m;
+        REQUIRE_FALSE(m.on_result(R"({"tools":[{"name":"a"}],"nextCursor":)" + next + "}"));
+        result<std::vector<tool>> tools = end(m);
+        REQUIRE(tools);
+        REQUIRE(tools->size() == 1);
+        return tools->front().remark;
+    };
+    auto const refuse = [&](tool_list_machine& m) { return m.on_refusal(refusal); };
+    CHECK(rest_after(R"("")", refuse).empty()); // it was the end
+    CHECK(rest_after(R"("2")", refuse) ==
+          "the rest of the list is missing: the server refused `tools/list`: Invalid cursor (-32602)");
+    CHECK(test::contains(rest_after("2", refuse), "it was sent back as it came; the rest of the list is missing"));
+    CHECK(test::contains(rest_after(R"("2")", [](auto& m) { return *m.on_result("[]"); }),
+                         "the rest of the list is missing: the server answered `tools/list` with something"));
+}
+
 TEST_CASE("tool_list_machine: what is no list, and lists without an end") {
     for (auto const* const text : {"", "[]", "{}", R"({"tools":{}})", R"({"tools":[{]})", R"({"tools":[]} more)"}) {
         CAPTURE(text);
@@ -175,9 +276,13 @@ TEST_CASE("tool_list_machine: what is no list, and lists without an end") {
     tool_list_machine m;
     std::optional<result<std::vector<tool>>> end;
     int pages = 0;
-    for (; !end && pages < 2 * tool_list_machine::most_pages; ++pages)
-        end = m.on_result(R"({"tools":[],"nextCursor":"same"})");
+    for (; !end && pages < 2 * tool_list_machine::most_pages; ++pages) {
+        auto const number = std::to_string(pages);
+        end = m.on_result(R"({"tools":[{"name":")" + number + R"("}],"nextCursor":")" + number + R"("})");
+    }
     REQUIRE(end);
-    CHECK(end->error() == errc::protocol_error);
+    REQUIRE(*end);
     CHECK(pages == tool_list_machine::most_pages);
+    CHECK((*end)->size() == tool_list_machine::most_pages);
+    CHECK((*end)->back().remark == "the list has no end: the first 1000 tools were taken");
 }

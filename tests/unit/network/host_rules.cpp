@@ -114,11 +114,43 @@ TEST_CASE("reachable_addresses: not this machine's own, nor denied ones") {
     CHECK(left_of({"10.1.1.1", "192.168.1.1", "8.8.8.8"}, config) == texts{"10.1.1.1"});
 }
 
+TEST_CASE("reachable_addresses: IPv6 addresses that lead to IPv4 ones count as both") {
+    for (auto const* const address : {"64:ff9b::808:808", "2002:808:808::1", "::ffff:8.8.8.8"}) {
+        INFO(address);
+        CHECK(left_of({address}).size() == 1);
+        CHECK(left_of({address}, {}, {"8.8.8.8"}).empty());
+        CHECK(left_of({"8.8.8.8"}, {}, {address}).empty());
+        CHECK(left_of({address}, configured(R"({"deniedResolvedAddresses": ["8.8.0.0/16"]})")).empty());
+    }
+    auto const opened = configured(R"({"allowedAddresses": ["10.0.0.0/8"]})");
+    CHECK(left_of({"64:ff9b::a01:101"}, opened) == texts{"64:ff9b::a01:101"}); // dialled as it is
+    CHECK(left_of({"64:ff9b::c0a8:101"}, opened).empty());
+}
+
+TEST_CASE("reachable_addresses: a trusted host may lead anywhere but to what is denied") {
+    auto config = configured(R"({"deniedResolvedAddresses": ["192.168.0.0/16"]})");
+    config.trusted_domains.push_back(sandbox_config::domain_pattern::parse("a.test:8080").value());
+    auto const reached = [&](std::string_view host, std::string_view address, std::uint16_t port) {
+        return reachable_addresses(config, host, all_of({std::string(address)}), all_of({"127.0.0.1"}), port)
+            .has_value();
+    };
+    CHECK(reached("a.test", "127.0.0.1", 8080));
+    CHECK(reached("a.test", "10.1.1.1", 8080));
+    CHECK_FALSE(reached("a.test", "192.168.1.1", 8080));
+    CHECK_FALSE(reached("a.test", "10.1.1.1", 80));
+    CHECK_FALSE(reached("b.test", "10.1.1.1", 8080));
+}
+
 TEST_CASE("reachable_addresses: an error names the host and where it leads") {
     auto const none = reachable_addresses({}, "a.test", all_of({"169.254.169.254"}), {});
     REQUIRE_FALSE(none);
     CHECK(none.error() == errc::approval_rejected);
-    CHECK(none.error().text().starts_with("a.test leads to 169.254.169.254, an address of this machine"));
+    CHECK(none.error().text() == "a.test leads to 169.254.169.254, an address of this machine or of a network that is "
+                                 "not public; allowedAddresses opens it (--allow-address)");
+    auto const denied = reachable_addresses(configured(R"({"deniedResolvedAddresses": ["8.8.8.8"]})"), "a.test",
+                                            all_of({"8.8.8.8"}), {});
+    REQUIRE_FALSE(denied);
+    CHECK(denied.error().text() == "a.test leads to 8.8.8.8, an address that is denied (deniedResolvedAddresses)");
     CHECK(reachable_addresses({}, "a.test", {}, {}).error() == errc::io_error);
 }
 

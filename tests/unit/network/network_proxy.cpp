@@ -286,6 +286,67 @@ TEST_CASE("network_proxy: what a name leads to is checked, and dialled as it was
     }
 }
 
+TEST_CASE("network_proxy: a proxy of the network is what hosts are reached through", "[tsan]") {
+    std::mutex mutex;
+    std::vector<std::string> heads;
+    loopback_server const parent([&](tcp::socket& socket) {
+        auto const head = read_head(socket);
+        {
+            std::scoped_lock const lock(mutex);
+            heads.push_back(head);
+        }
+        asio::error_code gone;
+        if (head.find("refused.test") != std::string::npos)
+            asio::write(socket, asio::buffer("HTTP/1.1 407 Proxy Authentication Required\r\n\r\n"s), gone);
+        else if (head.starts_with("CONNECT"))
+            asio::write(socket, asio::buffer("HTTP/1.1 200 OK\r\nVia: x\r\n\r\nearly "s), gone), echo(socket);
+        else
+            asio::write(socket, asio::buffer("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"s), gone);
+    });
+    loopback_server const web(answer_with_head);
+    auto config = allowing({"a.test", "refused.test", "direct.test", "10.1.1.1", "localhost"});
+    config.parent_proxy = "http://me:pass@127.0.0.1:" + std::to_string(parent.port());
+    config.parent_proxy_exceptions = {"direct.test"};
+    proxy through(config);
+
+    auto client = through.client(connect("a.test", 443));
+    CHECK(is_status(read_head(client), "200"));
+    asio::write(client, asio::buffer("bytes"s));
+    client.shutdown(tcp::socket::shutdown_send);
+    CHECK(read_all(client) == "early bytes");
+    CHECK(heads.at(0) == "CONNECT a.test:443 HTTP/1.1\r\nHost: a.test:443\r\n"
+                         "Proxy-Authorization: Basic bWU6cGFzcw==\r\n\r\n");
+    CHECK(through.looked_up().empty());
+
+    CHECK(through.answer_to(get("a.test", 8080, "Accept: x\r\nProxy-Authorization: Basic other\r\n")).ends_with("hi"));
+    CHECK(heads.at(1) == "GET http://a.test:8080/path HTTP/1.1\r\nProxy-Authorization: Basic bWU6cGFzcw==\r\n"
+                         "Host: a.test:8080\r\nAccept: x\r\nConnection: close\r\n\r\n");
+
+    auto const refused = through.answer_to(connect("refused.test", 443));
+    CHECK(refused.starts_with("HTTP/1.1 502 the proxy 127.0.0.1:" + std::to_string(parent.port()) +
+                              " refuses the connection with refused.test:443: 407 Proxy Authentication Required\r\n"));
+
+    CHECK(is_status(through.answer_to(get("direct.test", web.port())), "200"));
+    CHECK(through.looked_up() == std::vector<std::string>{"direct.test"});
+    CHECK(is_status(through.answer_to(get("localhost", web.port())), "200"));
+    // An address is not handed to the proxy unless it may be reached from here.
+    CHECK(is_status(through.answer_to(connect("10.1.1.1", 443)), "403"));
+    CHECK(heads.size() == 3);
+}
+
+TEST_CASE("network_proxy: a proxy of the network that is not there, or says something else", "[tsan]") {
+    loopback_server const mute([](tcp::socket& socket) { asio::write(socket, asio::buffer("SSH-2.0\r\n\r\n"s)); });
+    listening closed;
+    closed.socket.reset();
+    for (auto const port : {mute.port(), closed.port}) {
+        auto config = allowing({"a.test"});
+        config.parent_proxy = "http://127.0.0.1:" + std::to_string(port);
+        proxy through(config);
+        auto const answer = through.answer_to(connect("a.test", 443));
+        CHECK(answer.starts_with("HTTP/1.1 502 the proxy 127.0.0.1:" + std::to_string(port)));
+    }
+}
+
 TEST_CASE("network_proxy: an exception of the application's own lookup is no more than a host that is not found") {
     auto config = allowing({"allowed.test"});
     config.resolve = [](std::string const&) -> result<std::vector<asio::ip::address>> { throw std::string("oops"); };

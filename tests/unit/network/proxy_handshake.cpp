@@ -193,7 +193,11 @@ TEST_CASE("proxy_request: what clients are told") {
     CHECK(established_answer(proxy_protocol::http).empty());
     CHECK(established_answer(proxy_protocol::socks5).substr(0, 2) == "\x05\x00"s);
     auto const denied = refused_answer(proxy_protocol::connect, proxy_refusal::denied, "a rule denies it");
-    CHECK(denied.starts_with("HTTP/1.1 403 Forbidden\r\n"));
+    CHECK(denied.starts_with("HTTP/1.1 403 a rule denies it\r\n"));
     CHECK(denied.ends_with("\r\n\r\na rule denies it\n"));
     CHECK(refused_answer(proxy_protocol::socks5, proxy_refusal::denied, "").at(1) == 2);
+    auto const odd = refused_answer(proxy_protocol::connect, proxy_refusal::denied, "a\r\nX: b\x1b[1m \xc3\xa4\0c"s);
+    CHECK(odd.starts_with("HTTP/1.1 403 a? X: b?[1m ???c\r\nContent-Type: text/plain\r\n"));
+    auto const long_one = refused_answer(proxy_protocol::connect, proxy_refusal::late, std::string(10'000, 'x'));
+    CHECK(long_one.find("\r\n") == "HTTP/1.1 504 "s.size() + 303);
 }

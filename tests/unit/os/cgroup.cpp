@@ -52,7 +52,7 @@ class scripted_cgroup {
         auto const usable = os::check_delegated_cgroup(group(), {"memory", "pids"}, root());
         if (usable) return "usable";
         CHECK(usable.error() == errc::sandbox_unavailable);
-        CHECK_THAT(usable.error().text(), Contains("the cgroup " + group().string() + " (sandbox_limits::cgroup)"));
+        CHECK_THAT(usable.error().text(), Contains("the cgroup " + group().string() + " (the limit `cgroup`)"));
         return usable.error().text();
     }
 

@@ -89,6 +89,10 @@ TEST_CASE("argument_constraint: compares by value") {
     CHECK(holds("to", grant::comparison::matches, "b*", arguments) == match::yes);
     CHECK(holds("to", grant::comparison::prefix, "bo", arguments) == match::yes);
     CHECK(holds("to", grant::comparison::prefix, "ob", arguments) == match::no);
+    // A server in C reads "/etc/shadow".
+    nlohmann::ordered_json const cut{{"file", std::string("/etc/shadow\0.csv", 16)}};
+    CHECK(holds("file", grant::comparison::matches, "*.csv", cut) == match::unsure);
+    CHECK(holds("file", grant::comparison::prefix, "/etc/", cut) == match::unsure);
     CHECK(holds("sure", grant::comparison::equal, true, arguments) == match::yes);
     CHECK(holds("note", grant::comparison::equal, nullptr, arguments) == match::yes);
     CHECK(holds("tags", grant::comparison::equal, {"a", "b"}, arguments) == match::yes);

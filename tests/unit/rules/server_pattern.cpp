@@ -83,6 +83,16 @@ TEST_CASE("server_pattern: a directory has to be named, and is the one that is n
     CHECK(denied(R"("cwd": "/tmp/*")", R"({"command": "a"})") == "ask");
 }
 
+TEST_CASE("server_pattern: a line that starts a server is allowed where every shell reads it alike") {
+    auto const rule = R"("argv": ["echo", "**"])";
+    auto const starts = [](std::string const& line) {
+        return nlohmann::json{{"command", "bash"}, {"args", {"-c", line}}}.dump();
+    };
+    CHECK(is_allowed(rule, starts("echo 'a $b' && echo --x=y | echo c")));
+    for (std::string const line : {"echo {PATH}>/dev/null; echo", "echo $x", "echo *.py", "echo \"a\"", "echo a\\b"})
+        CHECK_FALSE(is_allowed(rule, starts(line)));
+}
+
 TEST_CASE("server_pattern: a rule that denies finds a program as those for commands do") {
     auto const rule = R"("argv": ["docker", "**"])";
     CHECK(denied(rule, R"({"command": "docker", "args": ["run", "x"]})") == "deny");

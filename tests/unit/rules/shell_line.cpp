@@ -1,4 +1,5 @@
 #include <ipybox/rules/shell_line.hpp>
+#include <ipybox/rules/subject_commands.hpp>
 
 #include <support/catch.hpp>
 #include <support/contains.hpp>
@@ -157,6 +158,11 @@ TEST_CASE("shell_line: what is not known to mean the same everywhere is not unde
                                         "a (b)",
                                         "a >",
                                         "a > #f",
+                                        "echo {PATH}>/dev/null",
+                                        "echo {PATH}<&0",
+                                        "{PATH}>&1 a",
+                                        "a {PATH[0]}>>/dev/null",
+                                        "a $(<f)",
                                         "a 12> f",
                                         "a\rb",
                                         "a\x01"
@@ -180,6 +186,46 @@ TEST_CASE("shell_line: what is not understood is split as well as it can") {
     CHECK(commands("! rm x") == list{"[rm] [x]"});
     CHECK(commands("a <(rm x)") == list{"[rm] [x]", "[a]"});
     CHECK(commands("cat <<EOF; rm x\nrm y\nEOF\n") == list{"[cat] >", "[rm] [x]"}); // text is no command
+}
+
+TEST_CASE("shell_line: a line is written anew so that all shells read what was read here") {
+    auto const anew = [](std::string_view text) {
+        auto const line = ipybox::detail::split_shell_line(text, ipybox::detail::inner_lines::unfolded);
+        CHECK(line.understood());
+        return line.anew;
+    };
+    CHECK(anew("ls -l 'my file' \"a b\" it\\'s ''") == "'ls' '-l' 'my file' 'a b' 'it'\\''s' ''");
+    CHECK(anew("a && b||c;d | e & f\ng") == "'a' && 'b' || 'c' ; 'd' | 'e' & 'f'\n'g'");
+    CHECK(anew("ls *.py ~/x \"$x\" $y$? a=~/b {1..3} \"$@\" \"\"*") ==
+          "'ls' *.py ~/x \"${x}\" ${y}${?} a=~/b {1..3} \"${@}\" ''*");
+    CHECK(anew("ls x=$y[a]\xc3\xa9") == "'ls' x'='${y}[a]'\xc3\xa9'");
+    CHECK(anew("A=1 B=~/x:$y C+=z ls D=1") == "A='1' B=~/x:${y} C=\"${C-}\"'z' 'ls' 'D=1'");
+    CHECK(anew("a $(b \"$(c)\" `d`) # e\nf") == "'a' $( 'b' \"$( 'c' )\" $( 'd' ) )\n'f'");
+    CHECK(anew("(a; b) 2>/dev/null >&2") == "( 'a' ; 'b' ) 2>'/dev/null' >&2");
+    CHECK(anew("2>&1 a >> /dev/null 3>&-; x>/dev/null") == "2>&1 'a' >>'/dev/null' 3>&- ; 'x' >'/dev/null'");
+    CHECK(anew(">/dev/null") == "'true' >'/dev/null'");
+    CHECK(anew("sh -c 'a \"b c\"' 2>&1; d") == R"('sh' '-c' ''\''a'\'' '\''b c'\''' 2>&1 ; 'd')");
+    CHECK(anew("'{PATH}'>/dev/null a") == "'{PATH}' >'/dev/null' 'a'");
+}
+
+TEST_CASE("shell_line: what is accepted for its commands is run anew, scripts from their beginning to their end") {
+    using ipybox::detail::as_judged;
+    ipybox::approval_subject subject;
+    subject.kind = ipybox::approval_subject::action::shell;
+    subject.argv = {"bash", "-c", "a b"};
+    CHECK(as_judged(subject)->argv == list{"bash", "-c", "'a' 'b'"});
+    subject.argv = {"/bin/sh", "-c", "a " + std::string(40'000, 'b')};
+    CHECK(as_judged(subject)->argv == list{"/bin/sh"});
+    CHECK(as_judged(subject)->input.starts_with("{ 'a' 'bbb"));
+    subject.argv = {"bash"};
+    subject.input = "a\nb\n";
+    CHECK(as_judged(subject)->argv == list{"bash"});
+    CHECK(as_judged(subject)->input == "{ 'a'\n'b'\n\n'exit'\n} </dev/null\n");
+    subject.input = "for i in a; do b; done";
+    CHECK_FALSE(as_judged(subject));
+    subject.argv = {"ls -l", "$x"}; // words, of which no shell makes anything
+    subject.input.clear();
+    CHECK(as_judged(subject)->argv == subject.argv);
 }
 
 TEST_CASE("shell_line: depth and length have their bounds") {

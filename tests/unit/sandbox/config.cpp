@@ -69,7 +69,8 @@ TEST_CASE("sandbox_config: reads what srt reads") {
         "deniedResolvedAddresses": ["10.0.0.0/8"],
         "strictAllowlist": true,
         "allowUnixSockets": ["/run/x.sock"],
-        "parentProxy": {"http": "http://proxy:3128"}
+        "allowedAddresses": ["10.0.0.0/8", "192.168.1.10"],
+        "parentProxy": {"http": "http://proxy:3128", "noProxy": "corp.test, .lan ,10.0.0.0/8"}
       },
       "filesystem": {
         "denyRead": [".env", {"path": "a*b", "literal": true}],
@@ -89,7 +90,9 @@ TEST_CASE("sandbox_config: reads what srt reads") {
     CHECK(config.network.denied_addresses.size() == 1);
     CHECK_FALSE(config.network.ask_for_others);
     CHECK(config.network.unix_sockets == std::vector<std::filesystem::path>{"/run/x.sock"});
+    CHECK(texts(config.network.allowed_addresses) == std::vector<std::string>{"10.0.0.0/8", "192.168.1.10/32"});
     CHECK(config.network.parent_proxy == "http://proxy:3128");
+    CHECK(config.network.parent_proxy_exceptions == std::vector<std::string>{"corp.test", ".lan", "10.0.0.0/8"});
     CHECK(config.filesystem.deny_read == std::vector<path_entry>{{".env"}, {"a*b", true}, {"~/token"}});
     CHECK(config.filesystem.allow_read == std::vector<path_entry>{{"~/.ssh/known_hosts"}});
     CHECK(config.filesystem.allow_write == std::vector<path_entry>{{"."}, {"/data/**"}});
@@ -171,7 +174,8 @@ TEST_CASE("sandbox_config: what is written is read as the same, and has the keys
         "strictAllowlist": true,
         "allowUnixSockets": ["/run/x.sock"],
         "allowAllUnixSockets": true,
-        "parentProxy": {"http": "http://proxy:3128", "https": "http://proxy:3128"}
+        "allowedAddresses": ["10.0.0.0/8"],
+        "parentProxy": {"http": "http://proxy:3128", "https": "http://proxy:3128", "noProxy": "corp.test,10.0.0.0/8"}
       },
       "filesystem": {
         "denyRead": [".env", {"path": "a*b", "literal": true}],

@@ -284,11 +284,14 @@ TEST_CASE("configured: Unix sockets and user namespaces can be allowed") {
 }
 
 TEST_CASE("configured: what cannot be enforced is refused by name, with what to do") {
-    CHECK(
-        configured(R"({"network": {"allowedDomains": ["pypi.org"], "parentProxy": {"http": "http://p.test:1"}}})")
-            .problem()
-            .find("network/parentProxy, which bubblewrap_sandbox cannot enforce: hosts are connected with directly") !=
-        std::string::npos);
+    CHECK(configured(R"({"network": {"allowedDomains": ["a.test"], "parentProxy": {"http": "socks5://p.test:1"}}})")
+              .problem()
+              .find("the proxy of the network must be a URL as http://proxy.example:3128") != std::string::npos);
+    CHECK(configured(R"({"network": {"allowedDomains": ["a.test"], "parentProxy": {"http": "http://p.test:1"},
+                         "deniedResolvedAddresses": ["8.8.8.8"]}})")
+              .problem()
+              .find("network/deniedResolvedAddresses, which bubblewrap_sandbox cannot enforce: the proxy of") !=
+          std::string::npos);
     CHECK(configured(R"({"network": {"allowUnixSockets": ["/run/x"]}})")
               .problem()
               .find("network/allowUnixSockets, which bubblewrap_sandbox cannot enforce") != std::string::npos);

@@ -63,7 +63,7 @@ TEST_CASE("preflight: a missing bwrap is told with the command that installs it"
     CHECK(wrapped.error().text() ==
           "bubblewrap is not installed: there is no bwrap on PATH. Install it: apt-get install bubblewrap (Fedora: dnf "
           "install bubblewrap; Arch: pacman -S "
-          "bubblewrap). To go without a sandbox, ask for no_sandbox by name (command line: --sandbox none).");
+          "bubblewrap). To go without a sandbox, choose none by name (--sandbox none, or no_sandbox in a program).");
 }
 
 TEST_CASE("preflight: the program can be chosen") {

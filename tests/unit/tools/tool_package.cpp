@@ -359,7 +359,7 @@ TEST_CASE("tool_package: long arguments are read aside", "[fast][tsan]") {
 TEST_CASE("tool_threads: functions take no signals but those of their own instructions", "[fast][tsan]") {
     tool_threads threads;
     std::promise<bool> answer;
-    REQUIRE(threads.run([&] { answer.set_value(test::takes_own_signals_alone()); }));
+    REQUIRE(threads.run({[&] { answer.set_value(test::takes_own_signals_alone()); }}));
     CHECK(answer.get_future().get());
     CHECK(threads.wait(30s));
 }
@@ -376,7 +376,7 @@ TEST_CASE("tool_threads: one more than run at once waits", "[fast][tsan]") {
         changed.notify_all();
         changed.wait(lock, [&] { return open; });
     };
-    for (std::size_t i = 0; i < tool_threads::most_threads + 1; ++i) REQUIRE(threads.run(hold));
+    for (std::size_t i = 0; i < tool_threads::most_threads + 1; ++i) REQUIRE(threads.run({hold}));
     {
         std::unique_lock lock(mutex);
         CHECK(changed.wait_for(lock, 30s, [&] { return begun == tool_threads::most_threads; }));
@@ -387,7 +387,7 @@ TEST_CASE("tool_threads: one more than run at once waits", "[fast][tsan]") {
     }
     CHECK(threads.wait(30s));
     threads.end();
-    CHECK_FALSE(threads.run([] {}));
+    CHECK_FALSE(threads.run({[] {}}));
 }
 
 TEST_CASE("host tools: a function or an executor that is empty is refused", "[fast]") {
@@ -429,4 +429,75 @@ TEST_CASE("host tools: what was moved from is harmless", "[fast]") {
     CHECK(on.text("late") == "2");
     CHECK_FALSE(answered_late);
     // NOLINTEND(bugprone-use-after-move)
+}
+
+TEST_CASE("tool_threads: functions whose calls have ended keep no tool from running", "[fast][tsan]") {
+    tool_threads threads;
+    std::promise<void> gate;
+    std::atomic<bool> ended = false;
+    std::atomic<std::size_t> begun = 0;
+    auto const stuck = [&, open = gate.get_future().share()] {
+        ++begun;
+        open.wait();
+    };
+    auto const begin_stuck = [&](std::size_t count) {
+        for (std::size_t i = 0; i < count; ++i) REQUIRE(threads.run({stuck, [&] { return ended.load(); }}));
+    };
+    begin_stuck(tool_threads::most_threads);
+    std::promise<void> waited;
+    REQUIRE(threads.run({[&] { waited.set_value(); }}));
+    auto next = waited.get_future();
+    CHECK(next.wait_for(20ms) == std::future_status::timeout);
+    ended = true;
+    threads.call_ended();
+    CHECK(next.wait_for(30s) == std::future_status::ready);
+
+    // Beyond a bound nothing runs any more, which is said at once.
+    begin_stuck(tool_threads::most_stuck);
+    while (begun < tool_threads::most_threads + tool_threads::most_stuck) std::this_thread::sleep_for(1ms);
+    bool refused = false;
+    REQUIRE(threads.run({[] { FAIL("there is no thread"); }, [] { return false; }, [&] { refused = true; }}));
+    CHECK(refused);
+    gate.set_value();
+    CHECK(threads.wait(30s));
+    std::promise<void> again;
+    REQUIRE(threads.run({[&] { again.set_value(); }}));
+    CHECK(again.get_future().wait_for(30s) == std::future_status::ready);
+}
+
+TEST_CASE("tool_threads: its end joins all threads but those that are in functions", "[fast][tsan]") {
+    std::promise<void> gate;
+    std::promise<void> left;
+    std::atomic<int> threads_ended = 0;
+    struct at_thread_end {
+        std::atomic<int>* count = nullptr;
+        ~at_thread_end() {
+            if (count) ++*count;
+        }
+    };
+    auto const mark = [&] {
+        thread_local at_thread_end end;
+        end.count = &threads_ended;
+    };
+    {
+        tool_threads threads;
+        std::latch begun(3);
+        for (int i = 0; i < 3; ++i)
+            REQUIRE(threads.run({[&] {
+                mark();
+                begun.arrive_and_wait();
+            }}));
+        std::promise<void> in_function;
+        REQUIRE(threads.run({[&, open = gate.get_future().share()] {
+            in_function.set_value();
+            open.wait();
+            left.set_value_at_thread_exit();
+        }}));
+        in_function.get_future().wait();
+        threads.end();
+        CHECK_FALSE(threads.wait(20ms));
+        CHECK(threads_ended == 3);
+    }
+    gate.set_value(); // its thread owns what it touches
+    left.get_future().wait();
 }

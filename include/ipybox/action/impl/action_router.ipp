@@ -3,10 +3,12 @@
 #include <ipybox/action/action_answer.hpp>
 #include <ipybox/action/action_router.hpp>
 #include <ipybox/async/aside.hpp>
+#include <ipybox/async/emit_cancellation.hpp>
 #include <ipybox/async/spawn.hpp>
 #include <ipybox/async/with_timeout.hpp>
 #include <ipybox/os/datagram.hpp>
 #include <ipybox/os/pipe.hpp>
+#include <ipybox/rules/subject_commands.hpp>
 
 #include <asio/dispatch.hpp>
 #include <asio/this_coro.hpp>
@@ -92,6 +94,16 @@ inline approval_subject subject_of(program_run const& wanted) {
     return subject;
 }
 
+/// The program in place of one that was accepted for its commands; none where they were not understood.
+inline std::optional<program_run> as_accepted(program_run const& wanted, approval_subject const& subject) {
+    auto judged = as_judged(subject);
+    if (!judged) return std::nullopt;
+    auto run = wanted;
+    run.argv = std::move(judged->argv);
+    run.input = std::move(judged->input);
+    return run;
+}
+
 IPYBOX_DECL action_router::action_router(asio::any_io_executor executor, os::unique_fd socket,
                                          std::weak_ptr<action_host> host)
     : executor_(executor), session_executor_(std::make_shared<context_bound_executor const>(executor)),
@@ -108,14 +120,13 @@ IPYBOX_DECL void action_router::end_calls() {
     auto const under_way = pending_;
     for (auto const& [id, waiting] : under_way) {
         if (!waiting->is_call || std::exchange(waiting->outlived_cell, true)) continue;
-        waiting->cancel.emit(asio::cancellation_type::terminal);
+        emit_cancellation(waiting->cancel);
     }
 }
 
 IPYBOX_DECL void action_router::close() {
     channel_.close();
-    for (auto const& [id, waiting] : std::exchange(pending_, {}))
-        waiting->cancel.emit(asio::cancellation_type::terminal);
+    for (auto const& [id, waiting] : std::exchange(pending_, {})) emit_cancellation(waiting->cancel);
 }
 
 IPYBOX_DECL asio::awaitable<void> action_router::serve(std::shared_ptr<action_router> self) {
@@ -184,7 +195,7 @@ IPYBOX_DECL action_router::refusal action_router::on(action_cancel const& wanted
     if (waiting->program)
         end_program(waiting->program);
     else
-        waiting->cancel.emit(asio::cancellation_type::terminal);
+        emit_cancellation(waiting->cancel);
     return std::nullopt;
 }
 
@@ -281,18 +292,21 @@ IPYBOX_DECL asio::awaitable<action_frame> action_router::answer_aside(action_id 
     co_return co_await aside(aside_, work);
 }
 
-IPYBOX_DECL asio::awaitable<action_frame> action_router::carry_out(action_host& host, approval_subject const&,
-                                                                   program_run const& wanted, decision const&,
+IPYBOX_DECL asio::awaitable<action_frame> action_router::carry_out(action_host& host, approval_subject const& subject,
+                                                                   program_run const& wanted, decision const& made,
                                                                    action_outcome& how) {
     auto const fail = [&](error const& why) {
         how.failure = why.code();
         return error_answer(wanted.id, why);
     };
+    auto const judged = made.by_commands() ? as_accepted(wanted, subject) : std::nullopt;
+    if (made.by_commands() && !judged)
+        co_return fail(error(errc::approval_rejected, "its commands were accepted, and are not understood"));
     if (!co_await begin_start()) co_return fail(error(errc::cancelled, "its caller is gone"));
     auto program = result<std::shared_ptr<running_program>>(nullptr);
     {
         start_turn const mine(*this);
-        program = co_await start(host, wanted);
+        program = co_await start(host, judged ? *judged : wanted);
     }
     if (!program) co_return fail(program.error());
     auto const status = co_await (*program)->exited();

@@ -2,6 +2,7 @@
 
 #include <ipybox/app/action_question.hpp>
 #include <ipybox/app/call_questions.hpp>
+#include <ipybox/async/emit_cancellation.hpp>
 #include <ipybox/async/spawn.hpp>
 #include <ipybox/mcp/server_declaration.hpp>
 
@@ -41,7 +42,7 @@ IPYBOX_DECL std::deque<approval_request> call_questions::withdraw() {
     if (auto const asked = std::exchange(asking_, nullptr)) {
         if (!asked->request.decided()) back.push_front(asked->request);
         asked->is_withdrawn = true;
-        asked->withdrawn.emit(asio::cancellation_type::terminal);
+        detail::emit_cancellation(asked->withdrawn);
     }
     return back;
 }

@@ -12,6 +12,7 @@
 #include <ipybox/approval/safe_text.hpp>
 #include <ipybox/async/spawn.hpp>
 #include <ipybox/codegen/generated_sources.hpp>
+#include <ipybox/core/never_destroyed.hpp>
 #include <ipybox/gate/audit_log.hpp>
 #include <ipybox/mcp/server_declaration.hpp>
 #include <ipybox/mcp/server_file.hpp>
@@ -80,7 +81,7 @@ IPYBOX_DECL executor code_session::make_box() {
 
 /// Empty for the only session of a client.
 IPYBOX_DECL std::string const& code_session::name() const noexcept {
-    static std::string const none;
+    static auto const& none = detail::never_destroyed<std::string>();
     return named_ ? named_->name : none;
 }
 

@@ -4,6 +4,7 @@
 #include <ipybox/app/directory_check.hpp>
 #include <ipybox/app/impl/interpreter_check.hpp>
 #include <ipybox/app/impl/kernel_trial.hpp>
+#include <ipybox/app/impl/network_check.hpp>
 #include <ipybox/app/install_command.hpp>
 #include <ipybox/app/program_version.hpp>
 #include <ipybox/kernel/interpreter.hpp>
@@ -11,6 +12,7 @@
 #include <ipybox/sandbox/sandbox_report.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <future>
 #include <string>
@@ -124,6 +126,8 @@ IPYBOX_DECL diagnosis diagnose(diagnose_options const& options, std::stop_token 
     for (auto& answer : answers) programs.findings.push_back(answer.get());
     result.groups.push_back(std::move(programs));
     result.groups.push_back(detail::check_directories(working_dir));
+    constexpr std::chrono::milliseconds longest_lookup = std::chrono::seconds(5);
+    result.groups.push_back(detail::check_network(std::min(options.program_bound, longest_lookup)));
     return result;
 }
 

@@ -45,14 +45,17 @@ inline std::string version_on_host(std::filesystem::path const& python, std::chr
     return said ? version_in(*said) : std::string();
 }
 
-/// Cuts the command off that an error's text ends with: "To install it: COMMAND".
+/// Cuts the command off that a line of an error's text ends with: "To install it: COMMAND".
 inline void split_remedy(finding& found) {
     for (std::string_view const words : {"To install it: ", "An environment with it: "}) {
         auto const at = found.gap.find(words);
         if (at == std::string::npos) continue;
-        found.remedy = found.gap.substr(at + words.size());
+        auto const line = found.gap.find('\n', at);
+        auto const behind = line == std::string::npos ? std::string() : ". " + found.gap.substr(line + 1);
+        found.remedy = found.gap.substr(at + words.size(), line - at - words.size());
         found.gap.resize(at);
         found.gap.resize(found.gap.find_last_not_of(" .\n") + 1);
+        found.gap += behind.substr(0, behind.find_last_not_of(" .\n") + 1);
         return;
     }
 }

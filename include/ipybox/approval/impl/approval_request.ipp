@@ -3,6 +3,7 @@
 #include <ipybox/approval/approval_request.hpp>
 #include <ipybox/approval/decision_state.hpp>
 #include <ipybox/approval/safe_text.hpp>
+#include <ipybox/core/never_destroyed.hpp>
 #include <ipybox/rules/grant.hpp>
 #include <ipybox/rules/subject_commands.hpp>
 
@@ -37,13 +38,15 @@ IPYBOX_DECL approval_request::approval_request(std::shared_ptr<approval_subject 
     : subject_(std::move(subject)), handle_(std::make_shared<detail::approval_handle const>()) {}
 
 IPYBOX_DECL nlohmann::ordered_json const& approval_request::arguments() const {
-    static nlohmann::ordered_json const none;
+    static auto const& none = detail::never_destroyed<nlohmann::ordered_json>();
     return subject_->arguments ? *subject_->arguments : none;
 }
 
 IPYBOX_DECL detail::shell_line approval_request::commands() const { return detail::commands_of(*subject_); }
 
 IPYBOX_DECL bool approval_request::accept() const { return answer(decision::accept()); }
+
+IPYBOX_DECL bool approval_request::accept_commands() const { return answer(decision::accept_commands()); }
 
 IPYBOX_DECL bool approval_request::accept(nlohmann::ordered_json edited_arguments) const {
     return answer(decision::accept(std::move(edited_arguments)));
@@ -63,6 +66,8 @@ IPYBOX_DECL bool approval_request::answer(decision decision) const {
         decision = decision::reject("accepted with edited arguments, but a " + std::string(detail::words_of(kind())) +
                                     " has none");
     }
+    if (auto const line = decision.by_commands() ? commands() : detail::shell_line(); !line.understood())
+        decision = decision::reject("accepted for its commands, but the line was not understood: " + *line.not_clear);
     return handle_->state()->decide(std::move(decision));
 }
 

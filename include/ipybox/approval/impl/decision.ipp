@@ -24,6 +24,12 @@ IPYBOX_DECL decision decision::accept(nlohmann::ordered_json edited_arguments) {
     return made;
 }
 
+IPYBOX_DECL decision decision::accept_commands() {
+    auto made = accept();
+    made.by_commands_ = true;
+    return made;
+}
+
 IPYBOX_DECL decision decision::reject(std::string reason, when_repeated again) {
     decision made;
     made.reason_ = reason.empty() ? "rejected" : std::move(reason);

@@ -128,7 +128,10 @@ IPYBOX_DECL std::string class_writer::class_text(python_class const& of, std::st
         used.schema.insert("rule");
         out += "@rule(" + check(rule, used) + ")\n";
     }
-    out += "class " + name + "(Model" + (of.extra == extra_members::forbidden ? ", extra=\"forbid\"" : "") + "):\n";
+    out += "class " + name + "(Model";
+    if (of.extra == extra_members::forbidden) out += ", extra=\"forbid\"";
+    if (of.extra == extra_members::welcome && !of.fields.empty() && !of_.classes.lenient) out += ", more=True";
+    out += "):\n";
     if (!of.doc.empty()) out += "    " + docstring(of.doc, "    ") + "\n";
 
     std::vector<std::string> properties;

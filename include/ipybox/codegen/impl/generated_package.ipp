@@ -135,6 +135,7 @@ inline std::vector<mcp::tool> usable_tools(std::vector<mcp::tool> const& tools, 
         usable.push_back(std::move(tool));
     };
     for (auto const& tool : tools) {
+        if (!tool.remark.empty()) notices.push_back({{}, valid_utf8(tool.remark)});
         if (options.filter && !options.filter(tool)) continue;
         if (usable.size() == most_tools) {
             notices.push_back({{}, "there are more than 5000 tools: the rest is left out"});
@@ -196,7 +197,8 @@ IPYBOX_DECL result<generated_package> generated_package::make(std::string_view s
         package.files[package.modules[i] + ".py"] = std::move(module.text);
         for (auto& warning : module.warnings) package.notices.push_back({usable[i].name, std::move(warning)});
     }
-    package.files["__init__.py"] = detail::package_index(server_name, usable, package.modules, options.about);
+    package.files["__init__.py"] =
+        detail::package_index(server_name, usable, package.modules, options.about, options.style);
     package.files["py.typed"] = "";
     for (auto const& file : detail::package_support) package.files[std::string(file.name)] = file.text;
     auto list = detail::listed_tools(server_name, usable, package.modules, package.files);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/codegen/generate_options.hpp>
 #include <ipybox/core/config.hpp>
 #include <ipybox/mcp/tool.hpp>
 
@@ -11,7 +12,8 @@ namespace ipybox::codegen::detail {
 
 /// `__init__.py` of a package: what its tools are, a line for each, and the client that calls them.
 [[nodiscard]] std::string package_index(std::string_view server_name, std::vector<mcp::tool> const& tools,
-                                        std::vector<std::string> const& modules, std::string_view about = {});
+                                        std::vector<std::string> const& modules, std::string_view about = {},
+                                        generate_options::call_style style = generate_options::call_style::both);
 
 } // namespace ipybox::codegen::detail
 

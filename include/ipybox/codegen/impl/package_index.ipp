@@ -2,6 +2,7 @@
 
 #include <ipybox/codegen/impl/package_index.hpp>
 #include <ipybox/codegen/python_literal.hpp>
+#include <ipybox/codegen/python_name.hpp>
 #include <ipybox/codegen/schema.hpp>
 #include <ipybox/core/utf8.hpp>
 
@@ -39,13 +40,29 @@ inline std::string index_line(mcp::tool const& tool, std::string const& module) 
     return line + ")" + (sentence.empty() ? "" : " - " + sentence);
 }
 
+/// The arguments of an example: `owner=..., repo=...`.
+inline std::string example_arguments(mcp::tool const& tool) {
+    schema_keywords const own(tool.input_schema, dialect_of(tool.input_schema));
+    std::string text;
+    for (auto const& name : field_names(own.required(), reserved_class_names()))
+        text += (text.empty() ? "" : ", ") + name + "=...";
+    return text;
+}
+
 IPYBOX_DECL std::string package_index(std::string_view server_name, std::vector<mcp::tool> const& tools,
-                                      std::vector<std::string> const& modules, std::string_view about) {
+                                      std::vector<std::string> const& modules, std::string_view about,
+                                      generate_options::call_style style) {
     std::string const server(server_name);
     auto const first = modules.empty() ? std::string("TOOL") : modules.front();
+    auto const fields = tools.empty() ? std::string("...") : example_arguments(tools.front());
+    auto const waits = style == generate_options::call_style::awaitable ? "await " : "";
     auto text = (about.empty() ? "Tools of the MCP server " + server + "." : std::string(about)) +
-                "\n\n    from mcptools." + server + " import " + first + "\n    result = " + first + ".run(" + first +
-                ".Params(...))\n\nTools, with the parameters they require:\n";
+                "\n\n    from mcptools." + server + " import " + first + "\n    result = " + waits + first + ".run(" +
+                fields + ")\n" +
+                (style == generate_options::call_style::both
+                     ? "    results = await asyncio.gather(" + first + ".arun(...), ...)  # beside each other\n"
+                     : "") +
+                "\nTools, with the parameters they require:\n";
     for (std::size_t i = 0; i < tools.size(); ++i) text += "\n" + index_line(tools[i], modules[i]);
     return docstring(text, "") +
            "\n\nfrom ._client import package\n\nCLIENT, __getattr__, __dir__ = package(__name__, " +

@@ -19,4 +19,12 @@ IPYBOX_DECL translation translate_result(schema_document const& document) {
     return done;
 }
 
+IPYBOX_DECL bool is_wrapped(ordered_json const& output_schema) {
+    if (!output_schema.is_object() || output_schema.value("x-fastmcp-wrap-result", ordered_json()) != true)
+        return false;
+    auto const properties = output_schema.find("properties");
+    return properties != output_schema.end() && properties->is_object() && properties->size() == 1 &&
+           properties->contains("result");
+}
+
 } // namespace ipybox::codegen

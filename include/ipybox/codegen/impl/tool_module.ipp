@@ -49,23 +49,27 @@ inline std::string about(mcp::tool const& tool) {
 
 /// The differences between the functions that call a tool.
 struct function_form {
-    std::string_view define, name, call;
+    std::string_view define, name, call, doc = {};
 };
 inline constexpr function_form synchronous_form{"def", "run", "CLIENT.run_sync"};
 inline constexpr function_form awaitable_form{"async def", "run", "await CLIENT.run"};
-inline constexpr function_form second_form{"async def", "arun", "await CLIENT.run"};
+inline constexpr function_form second_form{"async def", "arun", "await CLIENT.run",
+                                           "run() for await: calls run beside each other."};
 
 struct function_types {
     bool can_be_called_without = false; ///< no argument is needed
-    std::string result;                 ///< `Result` or `str`
+    std::string result;                 ///< `Result`, or a type that needs no name
+    bool is_text = false;               ///< the tool does not say what its result is made of
+    bool is_wrapped = false;            ///< in an object, as its member `result`
 };
 
 inline std::string function(function_form written_as, mcp::tool const& tool, function_types const& types) {
     auto out = "\n\n@tool\n" + std::string(written_as.define) + " " + std::string(written_as.name) + "(params: Params" +
                (types.can_be_called_without ? " = Params()" : "") + ") -> " + types.result + ":\n";
-    out += "    " + docstring(about(tool), "    ") + "\n";
-    out += "    return " + std::string(types.result == "Result" ? "to_result(Result, " : "to_text(") +
-           std::string(written_as.call) + "(" + string_literal(tool.name) + ", params.to_arguments()))\n";
+    out += "    " + docstring(written_as.doc.empty() ? about(tool) : std::string(written_as.doc), "    ") + "\n";
+    auto const call = std::string(written_as.call) + "(" + string_literal(tool.name) + ", params.to_arguments())";
+    out += "    return " + (types.is_text ? "to_text(" : "to_result(" + types.result + ", ") +
+           (types.is_wrapped ? "unwrapped(" + call + ")" : call) + ")\n";
     return out;
 }
 
@@ -107,12 +111,19 @@ IPYBOX_DECL module_text tool_module(mcp::tool const& tool, generate_options::cal
     detail::used_names used;
     used.model.insert({"tool", result ? "to_result" : "to_text"});
     auto body = params.text(taken, used);
+    detail::function_types types{detail::needs_nothing(arguments), "str", !result,
+                                 result && is_wrapped(*tool.output_schema)};
+    if (types.is_wrapped) used.model.insert("unwrapped");
     if (result) {
+        types.result = "Result";
         body += result->text(taken, used);
-        if (answer->root.is != python_type::form::object)
-            body += "\n\nResult = " + result->annotation(answer->root, used) + "\n";
+        auto const& root = answer->root;
+        if (types.is_wrapped && root.is == python_type::form::scalar && root.checks.empty() && root.constraints.empty())
+            types.result = root.word;
+        else if (root.is != python_type::form::object)
+            body += "\n\nResult = " + result->annotation(root, used) + "\n";
     }
-    body += detail::functions(style, tool, {detail::needs_nothing(arguments), result ? "Result" : "str"});
+    body += detail::functions(style, tool, types);
 
     auto checks = detail::checks_of(params, tool.name);
     if (result) checks += detail::checks_of(*result, tool.name);
@@ -130,7 +141,7 @@ IPYBOX_DECL module_text open_tool_module(mcp::tool const& tool, generate_options
     detail::used_names used;
     used.model = {"Model", "to_text", "tool"};
     return {detail::imports(used) + "\n\nclass Params(Model):\n    pass\n" +
-                detail::functions(style, described, {true, "str"}),
+                detail::functions(style, described, {true, "str", true}),
             {reason}};
 }
 

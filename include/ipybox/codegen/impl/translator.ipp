@@ -56,7 +56,10 @@ IPYBOX_DECL python_type translator::arguments() {
     return type;
 }
 
-IPYBOX_DECL python_type translator::result() { return type_of(document_.root(), "Result"); }
+IPYBOX_DECL python_type translator::result() {
+    auto const root = document_.root();
+    return type_of(is_wrapped(*root.schema) ? root.at({"properties", "result"}) : root, "Result");
+}
 
 IPYBOX_DECL translation translator::finish(python_type root) && {
     return {std::move(classes_), std::move(root), std::move(warnings_)};
@@ -315,6 +318,9 @@ IPYBOX_DECL python_type translator::object_class(schema_node const& node, schema
         if (made.extra == extra_members::typed)
             made.extra_type = type_of(node.at({"additionalProperties"}), name == "Params" ? "Value" : name + "Value");
     }
+    bool const says =
+        node.schema->is_object() && (node.schema->contains("additionalProperties") || own.has("patternProperties"));
+    if (made.extra == extra_members::allowed && says) made.extra = extra_members::welcome;
     made.rules = rules(node, own, members);
     classes_.list[index] = std::move(made);
     return python_type::of_class(index);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/core/error.hpp>
+#include <ipybox/core/never_destroyed.hpp>
 
 #include <sys/resource.h>
 
@@ -157,12 +158,12 @@ IPYBOX_DECL std::string_view to_string(condition group) noexcept {
 }
 
 IPYBOX_DECL std::error_category const& detail::error_category() noexcept {
-    static detail::error_category_type const category;
+    static auto const& category = never_destroyed<error_category_type>();
     return category;
 }
 
 IPYBOX_DECL std::error_category const& detail::condition_category() noexcept {
-    static detail::condition_category_type const category;
+    static auto const& category = never_destroyed<condition_category_type>();
     return category;
 }
 

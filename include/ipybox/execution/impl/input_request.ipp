@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/core/never_destroyed.hpp>
 #include <ipybox/execution/input_request.hpp>
 
 #include <atomic>
@@ -28,7 +29,7 @@ IPYBOX_DECL input_request::input_request(std::string prompt, bool password, answ
     : state_(std::make_shared<state>(std::move(prompt), password, std::move(answer))) {}
 
 IPYBOX_DECL std::string const& input_request::prompt() const noexcept {
-    static std::string const none;
+    static auto const& none = detail::never_destroyed<std::string>();
     return state_ ? state_->prompt : none;
 }
 IPYBOX_DECL bool input_request::password() const noexcept { return state_ && state_->password; }

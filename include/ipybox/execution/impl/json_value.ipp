@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/core/json_text.hpp>
+#include <ipybox/core/never_destroyed.hpp>
 #include <ipybox/execution/json_value.hpp>
 
 #include <nlohmann/json.hpp>
@@ -22,7 +23,7 @@ struct json_value::state {
 IPYBOX_DECL json_value::json_value(std::string text) : state_(std::make_shared<state>(std::move(text))) {}
 
 IPYBOX_DECL std::string const& json_value::text() const noexcept {
-    static std::string const none;
+    static auto const& none = detail::never_destroyed<std::string>();
     return state_ ? state_->text : none;
 }
 

@@ -3,6 +3,8 @@
 #include <ipybox/approval/any_approval.hpp>
 #include <ipybox/approval/await_decision.hpp>
 #include <ipybox/approval/decision_state.hpp>
+#include <ipybox/async/aside.hpp>
+#include <ipybox/async/emit_cancellation.hpp>
 #include <ipybox/async/spawn.hpp>
 #include <ipybox/core/json_depth.hpp>
 #include <ipybox/core/strict_json.hpp>
@@ -45,7 +47,7 @@ struct approval_gate::request {
     void end(error::decider who, std::string reason) {
         if (!awaited->decide(decision::reject(std::move(reason)))) return;
         by = who;
-        policy.emit(asio::cancellation_type::terminal);
+        emit_cancellation(policy);
     }
 
     asio::steady_timer timer;
@@ -92,6 +94,7 @@ struct approval_gate::state {
     std::function<void(std::size_t)> on_waiting;
     std::list<std::shared_ptr<request>> waiting;
     std::shared_ptr<undecided> pending = std::make_shared<undecided>();
+    std::unique_ptr<side_threads> threads = std::make_unique<side_threads>(); ///< for what is made of long arguments
 
     static verdict cancelled() {
         return verdict{decision::reject("the approval was cancelled"), error::decider::cancellation};
@@ -166,26 +169,41 @@ IPYBOX_DECL asio::awaitable<verdict> approval_gate::run(std::shared_ptr<state> s
     }
     auto const shared = std::make_shared<approval_subject const>(std::move(subject));
 
+    // Of long arguments this takes seconds, in which the sessions of other executors of this thread go on.
+    bool const is_long = shared->arguments && !shared->arguments.is_built();
+    std::optional<std::string> digest;
+    if (is_long) {
+        auto const work = [shared] { return digest_of(*shared); };
+        digest = co_await aside(*self->threads, work);
+    }
+
     auto const unrecorded = [](error const& why) {
         return verdict{decision::reject(why.text()), error::decider::audit};
     };
     if (self->audit) {
-        if (auto written = self->audit->request(*shared, self->session); !written)
-            co_return unrecorded(written.error());
+        result<void> written;
+        auto const record = [audit = self->audit, session = self->session, shared] {
+            return audit->request(*shared, session);
+        };
+        if (is_long)
+            written = co_await aside(*self->threads, record);
+        else
+            written = record();
+        if (!written) co_return unrecorded(written.error());
     }
 
     std::optional<verdict> said;
     if (readable)
-        said = self->machine.on_action(*shared, began);
+        said = self->machine.on_action(*shared, began, digest);
     else
         said = verdict{decision::reject("its arguments nest too deeply"), error::decider::limit};
     if (!said && policy.decides_at_once() && !before_asking) {
         auto const cancellation = co_await asio::this_coro::cancellation_state;
         bool const cancelled = cancellation.cancelled() != asio::cancellation_type::none;
-        said = cancelled ? self->cancelled() : ask_now(*self, shared, policy);
+        said = cancelled ? self->cancelled() : ask_now(*self, shared, policy, digest);
     }
     if (!said) {
-        auto asking = ask(self, shared, std::move(policy), std::move(before_asking));
+        auto asking = ask(self, shared, std::move(policy), std::move(before_asking), digest);
         try {
             said = co_await std::move(asking);
         } catch (std::exception const&) { // cancelled before it began
@@ -205,16 +223,18 @@ IPYBOX_DECL asio::awaitable<verdict> approval_gate::run(std::shared_ptr<state> s
 
 /// Nothing can happen while such a policy decides, so that it has no place among those that wait.
 IPYBOX_DECL verdict approval_gate::ask_now(state& self, std::shared_ptr<approval_subject const> const& subject,
-                                           any_approval const& policy) {
+                                           any_approval const& policy, std::optional<std::string> const& digest) {
     auto made = policy.decide_now(approval_request(subject));
     if (self.pending->abandoned)
         return verdict{decision::reject("the executor has ended"), error::decider::cancellation};
-    return self.machine.on_answer(*subject, std::move(made), error::decider::policy, std::chrono::steady_clock::now());
+    return self.machine.on_answer(*subject, std::move(made), error::decider::policy, std::chrono::steady_clock::now(),
+                                  digest);
 }
 
 IPYBOX_DECL asio::awaitable<verdict> approval_gate::ask(std::shared_ptr<state> self,
                                                         std::shared_ptr<approval_subject const> subject,
-                                                        any_approval policy, preparation before_asking) {
+                                                        any_approval policy, preparation before_asking,
+                                                        std::optional<std::string> digest) {
     auto const executor = co_await asio::this_coro::executor;
     auto const asked = std::make_shared<request>(executor, subject->cell_id);
     approval_request wanted(subject);
@@ -247,7 +267,7 @@ IPYBOX_DECL asio::awaitable<verdict> approval_gate::ask(std::shared_ptr<state> s
     }
     asked->timer.cancel();
     auto made = asked->awaited->decided().value_or(decision::reject());
-    co_return self->machine.on_answer(*subject, std::move(made), asked->by, std::chrono::steady_clock::now());
+    co_return self->machine.on_answer(*subject, std::move(made), asked->by, std::chrono::steady_clock::now(), digest);
 }
 
 IPYBOX_DECL asio::awaitable<void> approval_gate::put(any_approval policy, approval_request request,

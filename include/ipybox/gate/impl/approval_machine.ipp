@@ -10,8 +10,7 @@
 
 namespace ipybox::detail {
 
-/// The same for arguments in another order.
-inline std::string digest_of(approval_subject const& subject) {
+IPYBOX_DECL std::string digest_of(approval_subject const& subject) {
     return sha256_hex(json_text(nlohmann::json(subject_to_json(subject))));
 }
 
@@ -56,12 +55,13 @@ IPYBOX_DECL std::optional<verdict> approval_machine::denied(approval_subject con
 }
 
 /// Of the code that asks: whether it may ask at all, and for this.
-IPYBOX_DECL std::optional<verdict> approval_machine::refused_by_cell(approval_subject const& subject) {
+IPYBOX_DECL std::optional<verdict> approval_machine::refused_by_cell(approval_subject const& subject,
+                                                                     std::optional<std::string> const& digest) {
     auto& here = cell_of(subject.cell_id);
     ++here.calls;
     if (here.ended) return verdict{decision::reject("the code that asks has ended"), error::decider::cancellation};
     if (!here.rejected.empty()) {
-        auto const before = here.rejected.find(digest_of(subject));
+        auto const before = here.rejected.find(digest ? *digest : digest_of(subject));
         if (before != here.rejected.end())
             return verdict{decision::reject("rejected before: " + before->second), error::decider::repetition};
     }
@@ -72,21 +72,22 @@ IPYBOX_DECL std::optional<verdict> approval_machine::refused_by_cell(approval_su
     return std::nullopt;
 }
 
-IPYBOX_DECL std::optional<verdict> approval_machine::on_action(approval_subject const& subject, clock::time_point now) {
+IPYBOX_DECL std::optional<verdict> approval_machine::on_action(approval_subject const& subject, clock::time_point now,
+                                                               std::optional<std::string> const& digest) {
     if (!subject.of_application)
-        if (auto refused = refused_by_cell(subject)) return refused;
+        if (auto refused = refused_by_cell(subject, digest)) return refused;
     auto matched = rules_.judge(subject);
     if (matched.effect == rule_effect::deny) return denial(std::move(matched));
     if (is_switched_off(subject.kind)) return verdict{decision::accept(), error::decider::switched_off};
     if (auto const number = grants_.use(subject, now))
         return verdict{decision::accept(), error::decider::grant, "grant " + std::to_string(*number)};
-    if (matched.effect == rule_effect::allow)
-        return verdict{decision::accept(), error::decider::rule, std::move(matched.rule)};
+    if (matched.effect == rule_effect::allow) // of the commands that the rules know, in whatever text
+        return verdict{decision::accept_commands(), error::decider::rule, std::move(matched.rule)};
     return std::nullopt;
 }
 
 IPYBOX_DECL verdict approval_machine::on_answer(approval_subject const& subject, decision made, error::decider by,
-                                                clock::time_point now) {
+                                                clock::time_point now, std::optional<std::string> const& digest) {
     verdict said{std::move(made), by};
     if (auto const* granted = said.made.granted()) {
         said.granted = grants_.add(*granted, now, subject.cell_id);
@@ -98,7 +99,7 @@ IPYBOX_DECL verdict approval_machine::on_answer(approval_subject const& subject,
     if (said.accepted() || !lasts || subject.of_application) return said;
     auto& rejected = cell_of(subject.cell_id).rejected;
     if (rejected.size() == remembered_rejections) rejected.clear();
-    rejected.insert_or_assign(digest_of(subject), said.made.reason());
+    rejected.insert_or_assign(digest ? *digest : digest_of(subject), said.made.reason());
     return said;
 }
 

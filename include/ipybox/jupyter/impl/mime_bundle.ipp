@@ -2,6 +2,7 @@
 
 #include <ipybox/core/base64.hpp>
 #include <ipybox/core/json_text.hpp>
+#include <ipybox/core/never_destroyed.hpp>
 #include <ipybox/jupyter/mime_bundle.hpp>
 
 #include <nlohmann/json.hpp>
@@ -19,7 +20,7 @@ IPYBOX_DECL void mime_bundle::add(entry e) {
 }
 
 IPYBOX_DECL std::vector<mime_bundle::entry> const& mime_bundle::entries() const noexcept {
-    static std::vector<entry> const none;
+    static auto const& none = never_destroyed<std::vector<entry>>();
     return entries_ ? *entries_ : none;
 }
 

@@ -46,6 +46,8 @@ IPYBOX_DECL launch_spec confinement_of(supervisor_options const& options) {
     if (auto program = std::filesystem::read_symlink("/proc/self/exe", unknown); !unknown)
         spec.read_only.push_back(std::move(program));
     spec.hidden = options.hidden;
+    if (!options.cache_dir.empty() && !os::lies_in(options.cache_dir, options.working_dir))
+        spec.writable.push_back(options.cache_dir);
     spec.allow = options.allow;
     return spec;
 }

@@ -7,6 +7,7 @@
 #include <ipybox/kernel/confinement.hpp>
 #include <ipybox/kernel/interpreter.hpp>
 #include <ipybox/kernel/kernel_host.hpp>
+#include <ipybox/os/lies_in.hpp>
 
 #include <algorithm>
 #include <exception>
@@ -82,6 +83,10 @@ IPYBOX_DECL result<void> kernel_host::check_shared_options() const {
     auto const is_preloaded = [&](auto const& name) {
         return std::ranges::find(shared.preload, name) != shared.preload.end();
     };
+    if (!own.cache_dir.empty() && !os::lies_in(own.cache_dir, own.working_dir))
+        return failure(errc::invalid_argument,
+                       "the directory of caches " + own.cache_dir.string() + " does not lie in the working directory " +
+                           own.working_dir.string() + ", as those of a runtime's executors have to");
     if (own.packages && own.packages != shared.packages) return differs("kernel.packages");
     if (own.limits != sandbox_limits() && own.limits != shared.limits) return differs("sandbox.limits");
     if (!std::ranges::all_of(own.preload, is_preloaded)) return differs("kernel.preload");

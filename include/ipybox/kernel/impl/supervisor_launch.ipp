@@ -4,11 +4,13 @@
 #include <ipybox/core/json_of_bytes.hpp>
 #include <ipybox/core/json_text.hpp>
 #include <ipybox/jupyter/message.hpp>
+#include <ipybox/kernel/cache_directory.hpp>
 #include <ipybox/kernel/confinement.hpp>
 #include <ipybox/kernel/impl/supervisor_launch.hpp>
 #include <ipybox/kernel/impl/supervisor_limits.hpp>
 #include <ipybox/kernel/runtime_source.hpp>
 #include <ipybox/kernel/version_check_source.hpp>
+#include <ipybox/os/claimed_directory.hpp>
 #include <ipybox/os/datagram.hpp>
 #include <ipybox/os/pipe.hpp>
 
@@ -18,6 +20,7 @@
 #include <cerrno>
 #include <exception>
 #include <iterator>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -44,7 +47,8 @@ inline json described(launch_spec::kernel_walls const& walls, std::vector<system
             {"allow", std::move(names)}};
 }
 
-inline std::string greeting(supervisor_options const& options, launch_spec const& launch) {
+inline std::string greeting(supervisor_options const& options, launch_spec const& launch,
+                            std::filesystem::path const& caches) {
     json hello = {{"op", "hello"},
                   {"protocol", protocol_version},
                   {"preload", options.forks_kernels},
@@ -54,7 +58,8 @@ inline std::string greeting(supervisor_options const& options, launch_spec const
                   {"variables", launch.sandbox_variables},
                   {"changeable", texts(launch.changeable)},
                   {"domain", launch.confinement != nullptr},
-                  {"packages", options.package_dir.string()}};
+                  {"packages", options.package_dir.string()},
+                  {"cache", caches.string()}};
     if (launch.walls) hello["walls"] = described(*launch.walls, launch.allow);
     return json_text(hello);
 }
@@ -105,7 +110,7 @@ inline launch_spec with_keeper(launch_spec spec) {
 inline error no_walls() {
     return error(errc::sandbox_unavailable,
                  "this sandbox does not keep the kernels of a runtime apart, bubblewrap_sandbox does; if they may see "
-                 "each other's files and processes, set runtime::options::walls to false");
+                 "each other's files and processes, do without walls between them");
 }
 
 inline result<launched_supervisor> launch(supervisor_options const& options, std::filesystem::path const& private_dir) {
@@ -131,6 +136,15 @@ inline result<launched_supervisor> launch(supervisor_options const& options, std
     // line.
     spec.argv = {options.python.string(), "-I", "-c", std::string(version_check), std::string(runtime_boot), ""};
     spec.env = options.env;
+    // Within walls each kernel has its own, in its temporary directory.
+    std::shared_ptr<os::claimed_directory> caches;
+    if (auto made = make_cache_directory(options.cache_dir, options.working_dir); !made) return failure(made);
+    if (options.cache_dir.empty() && options.forks_kernels && options.wrap && !options.walls) {
+        auto made = os::claimed_directory::make("ipybox-cache");
+        if (!made) return failure(made);
+        caches = std::make_shared<os::claimed_directory>(std::move(*made));
+        spec.writable.push_back(caches->path());
+    }
     if (!private_dir.empty()) {
         spec.writable.push_back(private_dir);
         spec.allow.push_back(system_access::unix_sockets); // a foreign kernel makes them there
@@ -158,7 +172,8 @@ inline result<launched_supervisor> launch(supervisor_options const& options, std
         attached.push_back(std::move(pair->theirs));
         wrapped = with_keeper(std::move(*wrapped));
     }
-    if (os::send_datagram(control->ours.get(), greeting(options, *wrapped), attached) != os::transfer::done)
+    if (os::send_datagram(control->ours.get(), greeting(options, *wrapped, caches ? caches->path() : ""), attached) !=
+        os::transfer::done)
         return failure(system_failure("greeting the supervisor", errno));
 
     auto process =
@@ -171,7 +186,8 @@ inline result<launched_supervisor> launch(supervisor_options const& options, std
                                std::move(standard_error->reader),
                                std::move(lifeline),
                                program,
-                               std::move(wrapped->keeps),
+                               std::make_shared<std::pair<std::shared_ptr<void const>, std::shared_ptr<void const>>>(
+                                   std::move(caches), std::move(wrapped->keeps)),
                                std::move(wrapped->network),
                                wrapped->walls.has_value(),
                                std::move(groups)};

@@ -30,7 +30,7 @@ struct block_members {
                 return value.has_value();
             }
             auto const value = cursor.skip(json_cursor::any_depth);
-            if (value && member == "annotations")
+            if (value && member == "annotations" && value != "null")
                 annotations = read_json(*value); // without them the block still counts
             if (value && member == "resource") resource = *value;
             return value.has_value();
@@ -92,12 +92,13 @@ IPYBOX_DECL std::string call_result::text() const {
     return text;
 }
 
-IPYBOX_DECL result<call_result> detail::read_call_result(std::string_view json) {
+IPYBOX_DECL result<call_result> detail::read_call_result(std::string_view json, era spoken) {
     call_result r;
     json_cursor cursor(json);
     std::string wrong = "something that is no result of a tool";
     auto const read_content = [&] {
         auto const block = cursor.skip(json_cursor::any_depth);
+        if (block == "null") return true;
         auto value = block ? detail::read_block(*block) : std::nullopt;
         if (!value)
             wrong = "a result whose block " + std::to_string(r.content.size() + 1) +
@@ -107,8 +108,11 @@ IPYBOX_DECL result<call_result> detail::read_call_result(std::string_view json) 
         return value.has_value();
     };
     std::optional<error> unreadable; // what is wrong with the structured content
+    bool is_empty_text = false;      // `structuredContent` is ""
     auto const read_structured = [&] {
         auto const text = cursor.skip(json_cursor::any_depth);
+        if (text == "null" && spoken == era::handshake) return true;
+        is_empty_text = text == "\"\"";
         auto value = text ? raw_json::read(*text) : failure(errc::protocol_error, "is not JSON");
         if (!value) unreadable = value.error();
         if (!value) return text.has_value();
@@ -116,13 +120,16 @@ IPYBOX_DECL result<call_result> detail::read_call_result(std::string_view json) 
         return true;
     };
     bool const read = cursor.object([&](std::string const& member) {
-        if (member == "content") return cursor.array(read_content);
+        if (member == "content" && cursor.peek() != 'n') return cursor.array(read_content);
         if (member == "structuredContent") return read_structured();
         auto const value = cursor.skip(json_cursor::any_depth);
-        if (value && member == "_meta") r.meta = read_json(*value);
+        if (member == "content") return value == "null";
+        if (value && member == "_meta" && value != "null") r.meta = read_json(*value);
         if (member == "isError") r.is_error = value == "true";
         return value.has_value();
     });
+    // Before 2026-07-28 it was an object: nothing else hides what the content says.
+    if (is_empty_text && spoken == era::handshake && !r.content.empty()) r.structured_content.reset();
     // The tool has done its work: what its text says is worth having then.
     if (unreadable && r.content.empty()) wrong = "`structuredContent` that " + unreadable->text();
     if (!read || !cursor.finished() || (unreadable && r.content.empty()))

@@ -41,6 +41,9 @@ class exchange {
     [[nodiscard]] virtual std::string_view method() const = 0;
     [[nodiscard]] virtual std::vector<rpc_member> params() const = 0;
 
+    /// The era of the server that the request is sent to.
+    virtual void speak(era spoken) = 0;
+
     /// Reads a long result, on another thread.
     [[nodiscard]] virtual result_reader reader() const = 0;
 
@@ -49,6 +52,9 @@ class exchange {
 
     /// The same of one that the reader has read.
     virtual bool take_read(std::shared_ptr<void> const& read) = 0;
+
+    /// The server refused the request.
+    virtual void refuse(error why) = 0;
 
     /// Completes with an error, if it has not completed yet.
     virtual void fail(error why) = 0;
@@ -80,14 +86,25 @@ class exchange_of final : public exchange {
     [[nodiscard]] std::string_view method() const override { return Machine::method; }
     [[nodiscard]] std::vector<rpc_member> params() const override { return machine_.params(); }
 
+    void speak(era spoken) override { spoken_ = spoken; }
+
     [[nodiscard]] result_reader reader() const override {
-        return [](std::string_view result) { return std::make_shared<reading>(Machine::read(result)); };
+        return [spoken = spoken_](std::string_view result) { return std::make_shared<reading>(read(result, spoken)); };
     }
 
-    bool take(std::string_view result) override { return take_reading(Machine::read(result)); }
+    bool take(std::string_view result) override { return take_reading(read(result, spoken_)); }
 
     bool take_read(std::shared_ptr<void> const& read) override {
         return take_reading(std::move(*std::static_pointer_cast<reading>(read)));
+    }
+
+    void refuse(error why) override {
+        if constexpr (requires { machine_.on_refusal(why); }) {
+            auto outcome = machine_.on_refusal(std::move(why));
+            outcome ? complete(std::move(outcome)) : fail(outcome.error());
+        } else {
+            fail(std::move(why));
+        }
     }
 
     void fail(error why) override;
@@ -95,17 +112,29 @@ class exchange_of final : public exchange {
   private:
     using reading = typename Machine::reading;
 
+    static reading read(std::string_view result, era spoken) {
+        if constexpr (requires { Machine::read(result, spoken); })
+            return Machine::read(result, spoken);
+        else
+            return Machine::read(result);
+    }
+
+    void complete(value outcome) {
+        if (done_) done_(std::move(outcome));
+    }
+
     bool take_reading(reading read) {
         auto outcome = machine_.on_reading(std::move(read));
         if (!outcome) return false;
         if (!*outcome)
             fail(outcome->error());
-        else if (done_)
-            done_(std::move(*outcome));
+        else
+            complete(std::move(*outcome));
         return true;
     }
 
     Machine machine_;
+    era spoken_ = era::handshake;
     ipybox::detail::completion<value> done_;
 };
 

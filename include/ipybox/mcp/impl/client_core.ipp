@@ -90,6 +90,7 @@ IPYBOX_DECL void client_core::send_request(std::shared_ptr<exchange> const& e) {
     auto const take = [weak = weak_from_this(), e](rpc_outcome outcome) {
         if (auto const self = weak.lock()) self->on_outcome(e, std::move(outcome));
     };
+    e->speak(session_->era);
     auto const id = connection_->begin({e->deadline, true, e->options.on_progress, e->reader()}, take);
     e->sent = id;
     auto const meta = request_meta(*session_, e->options.on_progress ? std::optional(id) : std::nullopt);
@@ -108,7 +109,7 @@ IPYBOX_DECL void client_core::on_outcome(std::shared_ptr<exchange> const& e, rpc
 IPYBOX_DECL void client_core::conclude(std::shared_ptr<exchange> const& e, rpc_outcome outcome) {
     if (auto* const why = std::get_if<error>(&outcome)) return e->fail(std::move(*why));
     if (auto const* const why = std::get_if<rpc_error>(&outcome))
-        return e->fail(error(errc::mcp_refused, "refused `" + std::string(e->method()) + "`: " + to_string(*why)));
+        return e->refuse(error(errc::mcp_refused, "refused `" + std::string(e->method()) + "`: " + to_string(*why)));
     auto const* const read = std::get_if<read_result>(&outcome);
     bool const done = read ? e->take_read(read->value) : e->take(std::get<std::string_view>(outcome));
     if (!done) ask(e);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/core/json_cursor.hpp>
+#include <ipybox/core/never_destroyed.hpp>
 #include <ipybox/mcp/handshake_machine.hpp>
 
 #include <algorithm>
@@ -25,7 +26,7 @@ inline std::string text_of(json const& object, char const* name) {
 
 /// A member, or null.
 inline json const& member(json const& object, char const* name) {
-    static json const nothing;
+    static auto const& nothing = ipybox::detail::never_destroyed<json>();
     auto const found = object.is_object() ? object.find(name) : object.end();
     return found != object.end() ? *found : nothing;
 }
@@ -66,7 +67,7 @@ IPYBOX_DECL handshake_machine::step handshake_machine::begin() {
 IPYBOX_DECL handshake_machine::step handshake_machine::ask_initialize() {
     asked_ = question::initialize;
     initialize_tried_ = true;
-    static auto const version = json_string(handshake_versions.front());
+    static auto const& version = ipybox::detail::never_destroyed<std::string>(json_string(handshake_versions.front()));
     return ask{
         "initialize", {}, {{"protocolVersion", version}, {"capabilities", "{}"}, {"clientInfo", client_info}}, false};
 }

@@ -56,6 +56,7 @@ IPYBOX_DECL result<std::optional<std::string_view>> line_reader::next() {
     std::string_view line(bytes_.get() + begin_, searched_ - 1 - begin_);
     begin_ = searched_;
     if (line.ends_with('\r')) line.remove_suffix(1);
+    if (line.starts_with("\xEF\xBB\xBF")) line.remove_prefix(3);
     return line;
 }
 

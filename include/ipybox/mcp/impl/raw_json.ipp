@@ -2,6 +2,7 @@
 
 #include <ipybox/core/json_characters.hpp>
 #include <ipybox/core/json_cursor.hpp>
+#include <ipybox/core/never_destroyed.hpp>
 #include <ipybox/core/utf8.hpp>
 #include <ipybox/mcp/json_writer.hpp>
 #include <ipybox/mcp/raw_json.hpp>
@@ -248,7 +249,7 @@ IPYBOX_DECL result<raw_json> raw_json::of(nlohmann::ordered_json const& value) {
 }
 
 IPYBOX_DECL std::string const& raw_json::null_text() noexcept {
-    static std::string const text = "null";
+    static auto const& text = ipybox::detail::never_destroyed<std::string>("null");
     return text;
 }
 

@@ -49,10 +49,11 @@ class request_id_scan {
             is_id_ = false;
             token_.clear();
         }
-        if (c == '{' || c == '[') ++depth_;
+        bool const opens = c == '{' || c == '[';
+        if (opens) ++depth_;
         if (closes) --depth_;
         bool const is_blank = c == ' ' || c == '\t' || c == '\r';
-        if (!is_blank && c != ',' && !closes) keep(c);
+        if (!is_blank && c != ',' && !opens && !closes) keep(c);
     }
 
     /// What belongs to a name or a value of the outermost object.

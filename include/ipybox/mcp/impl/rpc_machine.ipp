@@ -51,6 +51,7 @@ IPYBOX_DECL rpc_machine::step rpc_machine::take(rpc_message const& message) {
     switch (message.what) {
     case rpc_message::kind::notification: return on_notification(message);
     case rpc_message::kind::request:
+        if (message.id == "null") return on_notification(message); // of a server that writes what it leaves out
         if (!detail::is_request_id(message.id)) return nothing{};
         if (message.method == "ping") return reply{write_rpc_result(message.id, "{}")};
         return reply{write_rpc_error(message.id, rpc_method_not_found, "the client offers nothing to servers")};

@@ -36,6 +36,8 @@ IPYBOX_DECL std::optional<rpc_message> read_rpc_message(std::string_view text) {
         if (name == "result") return keep(m.result);
         if (name == "error") return keep(m.error);
         if (name != "method" && name != "jsonrpc") return cursor.skip(json_cursor::any_depth).has_value();
+        bool const is_left_out = cursor.peek() == 'n' && cursor.skip() == "null";
+        if (is_left_out) return true;
         foreign = cursor.peek() != '"';
         if (foreign) return false;
         auto value = cursor.string();

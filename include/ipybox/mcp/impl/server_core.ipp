@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/async/emit_cancellation.hpp>
 #include <ipybox/async/spawn.hpp>
 #include <ipybox/core/time_budget.hpp>
 #include <ipybox/mcp/impl/guarded.hpp>
@@ -154,7 +155,7 @@ IPYBOX_DECL void server_core::cancel(server_call_id id) {
     if (found == calls_.end()) return;
     auto const call = found->second; // it may end meanwhile
     call->cancelled = true;
-    call->signal.emit(asio::cancellation_type::all);
+    ipybox::detail::emit_cancellation(call->signal, asio::cancellation_type::all);
 }
 
 // --- what handlers want

@@ -2,6 +2,7 @@
 
 #include <ipybox/core/text_tail.hpp>
 #include <ipybox/core/time_budget.hpp>
+#include <ipybox/mcp/first_words.hpp>
 #include <ipybox/mcp/line_reader.hpp>
 #include <ipybox/mcp/server_launch.hpp>
 #include <ipybox/mcp/stdio_channel.hpp>
@@ -45,6 +46,9 @@ inline constexpr int stream_buffer = 1 << 20;
 /// Bytes of answers to requests of the server that it has not read.
 inline constexpr std::size_t most_answers = 1 << 20;
 
+/// How long a server whose first words show another framing has for a message in ours.
+inline constexpr std::chrono::milliseconds framing_patience{500};
+
 /// A server that reads as fast as we write does not hold up other handlers.
 inline constexpr std::size_t written_in_turn = 1 << 20;
 
@@ -61,7 +65,7 @@ class stdio_channel final : public channel, public std::enable_shared_from_this<
     void answer(std::string message) override;
     asio::awaitable<result<std::string_view>> receive() override;
     asio::awaitable<void> close() override;
-    std::string diagnostics() const override { return diagnostics_; }
+    std::string diagnostics() const override { return words_.quote() + diagnostics_; }
     void kill() noexcept override;
 
   private:
@@ -80,6 +84,7 @@ class stdio_channel final : public channel, public std::enable_shared_from_this<
     void flush();
     void drop_front();
     void fall_silent();
+    void watch_words();
     asio::awaitable<bool> exited(std::chrono::milliseconds bound);
     asio::awaitable<error> end();
     void signal_group(int number);
@@ -104,7 +109,9 @@ class stdio_channel final : public channel, public std::enable_shared_from_this<
     bool writing_ = false;
 
     line_reader reader_;
-    bool silent_ = false; ///< nothing more comes but what is there already
+    first_words words_;
+    std::optional<asio::steady_timer> patience_; ///< with a server that seems to write in another way
+    bool silent_ = false;                        ///< nothing more comes but what is there already
     std::optional<error> failure_;
 
     std::array<char, 4096> said_;
@@ -269,7 +276,11 @@ inline asio::awaitable<result<std::string_view>> stdio_channel::receive() {
             failure_ = line.error();
             continue;
         }
-        if (*line) co_return **line;
+        if (*line) {
+            words_.on_line(**line);
+            co_return **line;
+        }
+        watch_words();
         auto const room = reader_.prepare();
         auto const buffer = asio::buffer(room.data(), room.size());
         asio::error_code ec;
@@ -283,6 +294,19 @@ inline asio::awaitable<result<std::string_view>> stdio_channel::receive() {
         // Cancelled because it fell silent: what it wrote before is still there to be read.
         if (ec && (was_silent || !silent_)) failure_ = co_await end();
     }
+}
+
+/// Gives up on a server whose messages cannot be read, a moment after that shows.
+inline void stdio_channel::watch_words() {
+    words_.on_rest(reader_.unfinished());
+    if (words_.over() || words_.fault().empty() || patience_) return;
+    patience_.emplace(executor_, framing_patience);
+    patience_->async_wait([weak = weak_from_this()](asio::error_code cancelled) {
+        auto const self = weak.lock();
+        if (!self || cancelled || self->failure_ || self->words_.over()) return;
+        self->failure_ = error(errc::protocol_error, self->words_.fault() + "\nit said:\n" + self->diagnostics());
+        self->fall_silent();
+    });
 }
 
 /// How the server ended. It has, or is about to.
@@ -299,7 +323,7 @@ inline asio::awaitable<error> stdio_channel::end() {
         keep({piece.data(), count});
     }
     auto text = status_ ? "ended: " + to_string(*status_) : std::string("closed its standard streams");
-    if (!diagnostics_.empty()) text.append("\nit said:\n").append(diagnostics_);
+    if (auto const said = diagnostics(); !said.empty()) text.append("\nit said:\n").append(said);
     co_return error(errc::mcp_server_died, std::move(text)).with_status(status_.value_or(exit_status()));
 }
 

@@ -29,8 +29,8 @@ inline result<std::string> read_wish(std::string_view text) {
     json_cursor cursor(text);
     bool const read = cursor.object([&](std::string const& member) {
         auto const value = cursor.skip(json_cursor::any_depth);
-        if (value && member == "inputRequests") requests = *value;
-        if (value && member == "requestState") state = *value;
+        if (value && value != "null" && member == "inputRequests") requests = *value;
+        if (value && value != "null" && member == "requestState") state = *value;
         return value.has_value();
     });
     if (!read || (requests.empty() && state.empty()))
@@ -64,9 +64,9 @@ IPYBOX_DECL result<tool_call_machine> tool_call_machine::make(std::string_view t
     return tool_call_machine(std::move(name), std::move(arguments));
 }
 
-IPYBOX_DECL tool_call_machine::reading tool_call_machine::read(std::string_view json) {
+IPYBOX_DECL tool_call_machine::reading tool_call_machine::read(std::string_view json, detail::era spoken) {
     auto const type = detail::result_type(json);
-    if (type == "complete") return {detail::read_call_result(json), {}};
+    if (type == "complete") return {detail::read_call_result(json, spoken), {}};
     if (type != "input_required")
         return {failure(errc::protocol_error, "answered `tools/call` with a result of an unknown type: " + type), {}};
     auto state = detail::read_wish(json);

@@ -3,7 +3,6 @@
 #include <ipybox/core/json_cursor.hpp>
 #include <ipybox/mcp/tool_list_machine.hpp>
 
-#include <iterator>
 #include <utility>
 
 namespace ipybox::mcp {
@@ -40,6 +39,7 @@ IPYBOX_DECL std::optional<tool> read_tool(std::string_view json) {
         if (member == "name") return text(t.name);
         if (member == "title" && cursor.peek() == '"') return text(t.title.emplace());
         if (member == "description" && cursor.peek() == '"') return text(t.description.emplace());
+        if (cursor.peek() == 'n') return cursor.skip() == "null"; // a member that is left out
         if (member == "inputSchema") return cursor.value(t.input_schema);
         if (member == "outputSchema") return cursor.value(t.output_schema.emplace());
         if (member == "annotations") return cursor.value(t.annotations.emplace());
@@ -60,10 +60,12 @@ IPYBOX_DECL tool_list_machine::reading tool_list_machine::read(std::string_view 
     bool const read = cursor.object([&](std::string const& member) {
         if (member != "tools") {
             auto const value = cursor.skip(json_cursor::any_depth);
-            if (value && member == "nextCursor" && value->starts_with('"')) one.next = *value;
+            // A number, say, goes back as it came. `false` is as good as none.
+            if (value && member == "nextCursor" && value != "null" && value != "false") one.next = *value;
             return value.has_value();
         }
         listed = true;
+        if (cursor.peek() == 'n') return cursor.skip() == "null"; // an empty list of some languages
         return cursor.array([&] {
             auto const text = cursor.skip(json_cursor::any_depth);
             auto described = text ? read_tool(*text) : std::nullopt;
@@ -77,19 +79,48 @@ IPYBOX_DECL tool_list_machine::reading tool_list_machine::read(std::string_view 
     return one;
 }
 
-IPYBOX_DECL std::optional<result<std::vector<tool>>> tool_list_machine::on_reading(reading read) {
-    if (!read) return failure(read);
-    if (tools_.empty())
-        tools_ = std::move(read->tools);
-    else
-        tools_.insert(tools_.end(), std::make_move_iterator(read->tools.begin()),
-                      std::make_move_iterator(read->tools.end()));
-    // Only an absent cursor ends the list: "" is a cursor like any other.
-    if (read->next.empty()) return std::move(tools_);
+/// Whether there are new ones among them. Those of later pages that are known are left out.
+IPYBOX_DECL bool tool_list_machine::add(std::vector<tool> page) {
+    bool const is_first = tools_.empty();
+    bool fresh = false;
+    for (auto& each : page) {
+        bool const is_new = names_.insert(each.name).second;
+        fresh = fresh || is_new;
+        if (is_new || is_first) tools_.push_back(std::move(each));
+    }
+    return fresh;
+}
+
+IPYBOX_DECL std::vector<tool> tool_list_machine::all(std::string const& remark) {
+    auto tools = std::move(tools_);
+    if (tools.empty()) return tools;
+    auto& text = tools.back().remark;
+    if (!odd_cursor_.empty())
+        text = "the list has the cursor " + odd_cursor_ + ", which is not a string: it was sent back as it came";
+    if (!remark.empty()) text.append(text.empty() ? "" : "; ").append(remark);
+    return tools;
+}
+
+IPYBOX_DECL tool_list_machine::outcome tool_list_machine::on_reading(reading read) {
+    if (!read) return on_refusal(read.error());
+    bool const is_empty = read->tools.empty();
+    bool const fresh = add(std::move(read->tools));
+    auto& next = read->next;
+    if (next.empty()) return all();
+    bool const known = !cursors_.insert(next).second;
+    if (!fresh && (!is_empty || known)) return all();
+    if (odd_cursor_.empty() && !next.starts_with('"')) odd_cursor_ = next.substr(0, 100);
     if (++pages_ >= most_pages || tools_.size() > most_tools)
-        return failure(errc::protocol_error, "lists tools without an end");
-    cursor_ = std::move(read->next);
+        return all("the list has no end: the first " + std::to_string(tools_.size()) + " tools were taken");
+    cursor_ = std::move(next);
     return std::nullopt;
+}
+
+IPYBOX_DECL result<std::vector<tool>> tool_list_machine::on_refusal(error why) {
+    if (tools_.empty()) return failure(std::move(why));
+    // a server that sends "" for "no more" may not know it as a cursor
+    if (cursor_ == "\"\"") return all();
+    return all("the rest of the list is missing: the server " + why.text());
 }
 
 } // namespace ipybox::mcp

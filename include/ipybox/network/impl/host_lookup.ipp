@@ -19,7 +19,7 @@ namespace ipybox::detail {
 
 using found_addresses = result<std::vector<asio::ip::address>>;
 
-inline found_addresses look_up_in_system(std::string const& host) {
+IPYBOX_DECL found_addresses look_up_in_system(std::string const& host) {
     addrinfo hints{};
     hints.ai_socktype = SOCK_STREAM;
     hints.ai_flags = AI_ADDRCONFIG;

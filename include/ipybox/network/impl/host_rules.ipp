@@ -43,29 +43,41 @@ inline asio::ip::address plain_address(asio::ip::address const& address) {
     return asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6());
 }
 
-inline bool may_be_reached(sandbox_config::network_access const& config, asio::ip::address const& address,
-                           std::vector<asio::ip::address> const& own) {
-    if (lies_in_any(config.denied_addresses, address)) return false;
-    if (lies_in_any(config.allowed_addresses, address)) return true;
-    return is_public(address) && std::ranges::find(own, address) == own.end();
+enum class reach { open, denied, not_public };
+
+inline reach reach_of(sandbox_config::network_access const& config, asio::ip::address const& address,
+                      std::vector<asio::ip::address> const& own, bool is_trusted) {
+    auto const leads_to = led_to(address);
+    auto const lies_in = [&](auto const& ranges) {
+        return lies_in_any(ranges, address) || lies_in_any(ranges, leads_to);
+    };
+    if (lies_in(config.denied_addresses)) return reach::denied;
+    if (is_trusted || lies_in(config.allowed_addresses)) return reach::open;
+    bool const is_own = std::ranges::any_of(own, [&](auto const& each) { return led_to(each) == leads_to; });
+    return is_public(address) && !is_own ? reach::open : reach::not_public;
 }
 
 IPYBOX_DECL result<std::vector<asio::ip::address>> reachable_addresses(sandbox_config::network_access const& config,
                                                                        std::string_view host,
                                                                        std::vector<asio::ip::address> const& found,
-                                                                       std::vector<asio::ip::address> const& own) {
+                                                                       std::vector<asio::ip::address> const& own,
+                                                                       std::uint16_t port) {
     if (found.empty()) return failure(errc::io_error, std::string(host) + " has no address");
+    bool const is_trusted = port != 0 && matching(config.trusted_domains, host, port) != nullptr;
     std::vector<asio::ip::address> reachable;
-    for (auto const& each : found) {
-        auto const address = plain_address(each);
-        if (may_be_reached(config, address, own)) reachable.push_back(address);
-    }
+    for (auto const& each : found)
+        if (auto const address = plain_address(each); reach_of(config, address, own, is_trusted) == reach::open)
+            reachable.push_back(address);
     if (!reachable.empty()) return reachable;
+    auto const first = plain_address(found.front());
+    bool const is_denied = reach_of(config, first, own, is_trusted) == reach::denied;
     return failure(errc::approval_rejected,
                    std::string(host)
                        .append(" leads to ")
-                       .append(plain_address(found.front()).to_string())
-                       .append(", an address of this machine or of a network that is not public, or a denied one"));
+                       .append(first.to_string())
+                       .append(is_denied ? ", an address that is denied (deniedResolvedAddresses)"
+                                         : ", an address of this machine or of a network that is not public; "
+                                           "allowedAddresses opens it (--allow-address)"));
 }
 
 IPYBOX_DECL std::optional<asio::ip::address> address_of(sockaddr const* raw) {

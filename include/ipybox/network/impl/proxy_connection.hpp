@@ -39,6 +39,11 @@ class proxy_connection : public std::enable_shared_from_this<proxy_connection> {
     /// Connects with a server, unless the time has come before.
     asio::awaitable<asio::error_code> connect_to(tcp::endpoint server, std::chrono::steady_clock::time_point until);
 
+    /// Asks the proxy that it is connected with for a tunnel; the head of its answer, or none where it has gone or the
+    /// time has come before.
+    asio::awaitable<std::optional<std::string>> ask_parent(std::string request,
+                                                           std::chrono::steady_clock::time_point until);
+
     /// Says something to the client. False where it has gone.
     asio::awaitable<bool> tell(std::string bytes);
 
@@ -69,6 +74,7 @@ class proxy_connection : public std::enable_shared_from_this<proxy_connection> {
     tcp::socket client_;
     tcp::socket server_;
     proxy_handshake handshake_;
+    std::string early_;           ///< bytes for the client that came behind the answer of a parent proxy
     asio::steady_timer deadline_; ///< of what is done at the moment
     asio::steady_timer uploaded_; ///< cancelled when the client has nothing more to send
     asio::cancellation_signal cancel_;

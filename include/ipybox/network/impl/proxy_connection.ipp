@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/async/emit_cancellation.hpp>
 #include <ipybox/async/spawn.hpp>
 #include <ipybox/network/impl/proxy_connection.hpp>
 
@@ -101,6 +102,28 @@ IPYBOX_DECL asio::awaitable<asio::error_code> proxy_connection::connect_to(tcp::
     co_return failed;
 }
 
+IPYBOX_DECL asio::awaitable<std::optional<std::string>> proxy_connection::ask_parent(std::string request,
+                                                                                     clock::time_point until) {
+    constexpr std::string_view end_of_head = "\r\n\r\n";
+    at(until, [this] { close_server(); });
+    asio::error_code failed;
+    co_await asio::async_write(server_, asio::buffer(request), asio::redirect_error(asio::use_awaitable, failed));
+    std::string answer;
+    std::array<char, 1024> room;
+    auto end = std::string::npos;
+    while (!failed && end == std::string::npos && answer.size() < largest_proxy_head) {
+        auto const count =
+            co_await server_.async_read_some(asio::buffer(room), asio::redirect_error(asio::use_awaitable, failed));
+        answer.append(room.data(), count);
+        end = answer.find(end_of_head);
+    }
+    deadline_.cancel();
+    if (end == std::string::npos) co_return std::nullopt;
+    early_ = answer.substr(end + end_of_head.size());
+    answer.resize(end);
+    co_return answer;
+}
+
 IPYBOX_DECL asio::awaitable<bool> proxy_connection::tell(std::string bytes) {
     asio::error_code gone;
     if (!bytes.empty())
@@ -121,6 +144,9 @@ IPYBOX_DECL void proxy_connection::end_when_idle(std::chrono::milliseconds idle)
 IPYBOX_DECL asio::awaitable<void> proxy_connection::relay(std::string head, std::chrono::milliseconds idle) {
     used_ = clock::now();
     end_when_idle(idle);
+    received_ += early_.size();
+    bool const is_there = co_await tell(std::exchange(early_, {}));
+    if (!is_there) co_return;
     auto const first = std::move(head) + handshake_.take_rest();
     asio::error_code broken;
     co_await asio::async_write(server_, asio::buffer(first), asio::redirect_error(asio::use_awaitable, broken));
@@ -183,7 +209,7 @@ IPYBOX_DECL void proxy_connection::close() {
     deadline_.cancel();
     close_client();
     close_server();
-    cancel_.emit(asio::cancellation_type::terminal);
+    emit_cancellation(cancel_);
 }
 
 IPYBOX_DECL void proxy_connection::close_client() {

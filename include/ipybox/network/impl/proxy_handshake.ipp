@@ -14,10 +14,8 @@ namespace ipybox::detail {
 
 inline constexpr char socks_version = 5;
 
-inline proxy_handshake::malformed not_http(std::string_view status, std::string why) {
-    return {"HTTP/1.1 " + std::string(status) + "\r\nContent-Type: text/plain\r\nContent-Length: " +
-                std::to_string(why.size() + 1) + "\r\nConnection: close\r\n\r\n" + why + "\n",
-            why};
+inline proxy_handshake::malformed not_http(std::string_view code, std::string why) {
+    return {http_answer(code, why), why};
 }
 
 /// RFC 1928 section 6, for what is no matter of the host.
@@ -42,10 +40,10 @@ IPYBOX_DECL proxy_handshake::step proxy_handshake::feed(std::string_view bytes) 
 // --- HTTP ----------------------------------------------------------------------------------------------------------------
 
 IPYBOX_DECL proxy_handshake::step proxy_handshake::feed_http(std::string_view bytes) {
-    constexpr auto too_long = "431 Request Header Fields Too Large";
+    constexpr auto too_long = "431";
     auto const room = largest_proxy_head - read_;
     auto const taken = http_->feed(bytes.substr(0, room));
-    if (!taken) return not_http("400 Bad Request", "this is no HTTP request");
+    if (!taken) return not_http("400", "this is no HTTP request");
     read_ += *taken;
     if (!http_->is_complete()) {
         if (bytes.size() >= room) return not_http(too_long, "the head of the request is longer than 32 KiB");
@@ -53,7 +51,7 @@ IPYBOX_DECL proxy_handshake::step proxy_handshake::feed_http(std::string_view by
     }
     rest_ = bytes.substr(*taken);
     auto made = http_->request();
-    if (auto* const why = std::get_if<std::string>(&made)) return not_http("400 Bad Request", std::move(*why));
+    if (auto* const why = std::get_if<std::string>(&made)) return not_http("400", std::move(*why));
     return std::get<proxy_request>(std::move(made));
 }
 

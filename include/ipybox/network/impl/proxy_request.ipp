@@ -15,12 +15,12 @@ IPYBOX_DECL std::string_view name_of(proxy_protocol protocol) noexcept {
 
 inline std::string_view http_status(proxy_refusal refusal) noexcept {
     switch (refusal) {
-    case proxy_refusal::denied: return "403 Forbidden";
-    case proxy_refusal::unreachable: return "502 Bad Gateway";
-    case proxy_refusal::late: return "504 Gateway Timeout";
-    case proxy_refusal::busy: return "503 Service Unavailable";
+    case proxy_refusal::denied: return "403";
+    case proxy_refusal::unreachable: return "502";
+    case proxy_refusal::late: return "504";
+    case proxy_refusal::busy: return "503";
     }
-    return "500 Internal Server Error";
+    return "500";
 }
 
 /// RFC 1928 section 6.
@@ -37,10 +37,20 @@ inline char socks_reply(proxy_refusal refusal) noexcept {
 /// With the address 0.0.0.0:0 in the place of the one that the proxy connects from, which the client has no use for.
 inline std::string socks_answer(char reply) { return {5, reply, 0, 1, 0, 0, 0, 0, 0, 0}; }
 
-inline std::string http_answer(std::string_view status, std::string_view why) {
+IPYBOX_DECL std::string reason_phrase(std::string_view why) {
+    constexpr std::size_t longest = 300;
+    std::string phrase(why.substr(0, longest));
+    for (auto& c : phrase)
+        if (c < ' ' || c > '~') c = c == '\n' ? ' ' : '?';
+    return why.size() > longest ? phrase + "..." : phrase;
+}
+
+IPYBOX_DECL std::string http_answer(std::string_view code, std::string_view why) {
     auto const body = std::string(why) + "\n";
     return std::string("HTTP/1.1 ")
-        .append(status)
+        .append(code)
+        .append(" ")
+        .append(reason_phrase(why))
         .append("\r\nContent-Type: text/plain\r\nContent-Length: " + std::to_string(body.size()))
         .append("\r\nConnection: close\r\n\r\n")
         .append(body);

@@ -28,7 +28,7 @@ inline constexpr auto way_to_a_delegated_cgroup =
 
 inline constexpr auto way_to_version_2 =
     "boot with systemd.unified_cgroup_hierarchy=1, or let the watchdog count memory and processes by leaving "
-    "sandbox_limits::cgroup empty";
+    "the limit `cgroup` empty";
 
 inline std::string first_bytes(std::filesystem::path const& file) {
     constexpr std::size_t longest = 65536;
@@ -46,7 +46,7 @@ inline bool may_write(std::filesystem::path const& path) { return ::access(path.
 
 inline error unusable(std::filesystem::path const& group, std::string const& why) {
     return error(errc::sandbox_unavailable,
-                 "the cgroup " + group.string() + " (sandbox_limits::cgroup) cannot be used: " + why);
+                 "the cgroup " + group.string() + " (the limit `cgroup`) cannot be used: " + why);
 }
 
 /// What version 1 has is missing in version 2.
@@ -230,7 +230,7 @@ IPYBOX_DECL cgroup_support find_cgroup_support(std::filesystem::path const& root
     bool const lies_below = own->group != own->hierarchy;
     if (lies_below && is_delegated(above) && detail::words_of(detail::first_bytes(above / "cgroup.procs")).empty()) {
         found.delegated = true;
-        found.advice = "kernels get groups of their own with the cgroup ../kernels (sandbox_limits::cgroup)";
+        found.advice = "kernels get groups of their own with the cgroup ../kernels (the limit `cgroup`)";
     } else {
         found.delegated = is_delegated(own->group);
         found.advice = found.delegated ? std::string("but this process is in the delegated group itself; ") +

@@ -143,7 +143,7 @@ IPYBOX_DECL result<unique_fd> make_memory_file(char const* name, std::string_vie
 }
 
 IPYBOX_DECL result<unique_fd> make_memory_file(char const* name, std::span<std::string_view const> pieces) {
-    unique_fd file(::memfd_create(name, MFD_CLOEXEC));
+    unique_fd file(::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
     if (!file) return failure(ipybox::detail::system_failure("memfd_create", errno));
     no_file_size_signal const quiet;
     off_t at = 0; // the descriptor's own position stays at the beginning, for the reader
@@ -156,6 +156,9 @@ IPYBOX_DECL result<unique_fd> make_memory_file(char const* name, std::span<std::
             at += count;
         }
     }
+    // Who can open a reader's descriptor, by /proc or as that reader, could write what the reader gets next.
+    if (::fcntl(file.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) != 0)
+        return failure(ipybox::detail::system_failure("sealing a file in memory", errno));
     return file;
 }
 

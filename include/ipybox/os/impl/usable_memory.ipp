@@ -69,7 +69,7 @@ IPYBOX_DECL std::optional<std::uint64_t> memory_of_control_groups(std::filesyste
 }
 
 IPYBOX_DECL std::optional<std::uint64_t> large_share_of_memory() {
-    static auto const share = []() -> std::optional<std::uint64_t> {
+    static std::optional<std::uint64_t> const share = []() -> std::optional<std::uint64_t> {
         auto const all = lesser(physical_memory(), memory_of_control_groups());
         if (!all) return std::nullopt;
         return *all / 5 * 4;

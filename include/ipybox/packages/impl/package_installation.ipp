@@ -46,13 +46,15 @@ inline bubblewrap_sandbox sandbox_of(package_layer::options const& options) {
     return bubblewrap_sandbox(std::move(config));
 }
 
-/// Settings of the user, in files and variables, do not count: they would decide where packages come from.
+/// Settings of the user, in files and variables, do not count: they would decide where packages come from. Certificates
+/// that they name are among the options of the layer.
 inline environment environment_of_pip(package_layer::options const& options) {
     auto env = kernel_environment({});
     env["PIP_CONFIG_FILE"] = "/dev/null";
     env["PIP_DISABLE_PIP_VERSION_CHECK"] = "1";
     env["PIP_NO_INPUT"] = "1";
     env["PIP_RETRIES"] = "1";
+    if (!options.certificates.empty()) env["PIP_CERT"] = options.certificates.string();
     if (options.index.empty()) return env;
     env["PIP_INDEX_URL"] = options.index; // no argument: those can be read by every user of the machine
     if (options.index.starts_with("http://")) {
@@ -71,6 +73,7 @@ inline launch_spec launch_of_installer(package_layer const& layer, std::filesyst
     spec.env = environment_of_pip(layer.get_options());
     spec.writable.push_back(layer.path());
     for (auto const& wheels : layer.get_options().wheels) spec.readable.push_back(wheels);
+    if (auto const& file = layer.get_options().certificates; !file.empty()) spec.readable.push_back(file);
     return spec;
 }
 
@@ -126,6 +129,10 @@ IPYBOX_DECL result<void> package_installation::launch(std::filesystem::path cons
     if (!control) return failure(control);
     if (spec->network) network_ = {spec->network, &spec->network->network};
     auto const wanted = wanted_of(*layer_, order, network_ != nullptr);
+    if (wanted.size() > largest_installer_datagram)
+        return failure(errc::message_too_large, "the names of packages and the options of pip have " +
+                                                    std::to_string(wanted.size()) +
+                                                    " bytes as JSON, more than 128 KiB");
     if (os::send_datagram(control->ours.get(), wanted, {}) != os::transfer::done)
         return failure(system_failure("telling pip what to install", errno));
     auto process = os::start_process(*spec, {{spec->control_fd, control->theirs.get()},
@@ -150,7 +157,9 @@ IPYBOX_DECL void package_installation::watch(os::unique_fd control, os::unique_f
     limit_.async_wait([weak = weak_from_this()](asio::error_code cancelled) {
         auto const self = weak.lock();
         if (!self || cancelled) return;
-        self->give_up(error(errc::timed_out, "the installation was not done within package_layer::options::timeout"));
+        auto const bound = std::chrono::ceil<std::chrono::seconds>(self->layer_->get_options().timeout);
+        self->give_up(error(errc::timed_out, "the installation was not done within " + std::to_string(bound.count()) +
+                                                 " s, the time that the package layer gives one"));
     });
 }
 
@@ -216,15 +225,14 @@ IPYBOX_DECL error package_installation::failure_of(std::string const& kind, std:
             text = "another version of a package is installed already, or two that are wanted exclude each other";
         return error(errc::package_conflict,
                      text + "; what is installed is not replaced: ask for a version that fits, or use a fresh "
-                            "package_layer");
+                            "package layer");
     }
     if (kind == "full")
-        return error(errc::package_layer_full,
-                     text + "; raise package_layer::options::size, or use a fresh package_layer");
+        return error(errc::package_layer_full, text + "; use a fresh package layer, or one that may be larger");
     if (text.empty() && !unreachable_.empty())
         return error(errc::package_index_unreachable,
-                     unreachable_ + "; package_layer::options::index names the index, and its other hosts stand in "
-                                    "package_layer::options::network");
+                     unreachable_ + "; packages come from the index that the application or --package-index names; "
+                                    "where its files lie on another host, that has to be allowed as well");
     if (text.empty()) text = "pip failed, and its output says why";
     return error(errc::package_not_installed,
                  text + "; packages that have no wheel for this interpreter are not built");

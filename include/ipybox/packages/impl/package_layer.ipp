@@ -3,6 +3,7 @@
 #include <ipybox/os/claimed_directory.hpp>
 #include <ipybox/os/lies_in.hpp>
 #include <ipybox/packages/package_layer.hpp>
+#include <ipybox/packages/pip_certificates.hpp>
 #include <ipybox/sandbox/sandbox_config.hpp>
 
 #include <sys/stat.h>
@@ -36,6 +37,7 @@ inline result<std::string> host_of_index(std::string_view url) {
 inline result<void> add_host(sandbox_config::network_access& network, std::string_view host) {
     auto pattern = sandbox_config::domain_pattern::parse(host);
     if (!pattern) return failure(pattern);
+    network.trusted_domains.push_back(*pattern);
     network.allowed_domains.push_back(std::move(*pattern));
     return {};
 }
@@ -90,6 +92,9 @@ IPYBOX_DECL bool package_layer::is_in_place() const noexcept {
 
 IPYBOX_DECL result<std::shared_ptr<package_layer const>> package_layer::make(options chosen) {
     if (auto opened = detail::open_index(chosen); !opened) return failure(opened);
+    auto certificates = detail::pip_certificates(chosen.certificates);
+    if (!certificates) return failure(certificates);
+    chosen.certificates = *std::move(certificates);
     std::shared_ptr<os::claimed_directory const> own;
     if (chosen.directory.empty()) {
         auto made = os::claimed_directory::make("ipybox-packages");

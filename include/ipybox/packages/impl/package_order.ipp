@@ -63,7 +63,8 @@ class named_requirement {
         bool const is_in_brackets = take('(');
         while (!rest_.empty() && std::string_view("<>=!~").find(rest_.front()) != std::string_view::npos) {
             auto const length = std::min(rest_.find_first_not_of("<>=!~"), rest_.size());
-            if (length > 3) return false;
+            static constexpr std::array<std::string_view, 8> operators{"==", "===", "!=", "<=", ">=", "<", ">", "~="};
+            if (std::ranges::find(operators, rest_.substr(0, length)) == operators.end()) return false;
             rest_.remove_prefix(length);
             blanks();
             bool const is_number =
@@ -101,7 +102,7 @@ IPYBOX_DECL result<package_order> read_package_order(std::span<std::string const
         else if (word.starts_with('-'))
             return failure(errc::invalid_argument, "pip's option " + word +
                                                        " cannot be used here: where packages come from, and where they "
-                                                       "go, is said by package_layer::options");
+                                                       "go, is what the package layer says");
         else if (named_requirement read(word); read.fits())
             order.requirements.push_back(word);
         else

@@ -88,6 +88,8 @@ inline match compare_argument(nlohmann::json const& argument, detail::comparison
     case detail::comparison::prefix: {
         if (!argument.is_string() || !value.is_string()) return match::unsure;
         auto const& text = argument.get_ref<std::string const&>();
+        // A program in C reads it up to there: "/etc/shadow\0.csv" ends with ".csv" for a rule alone.
+        if (text.find('\0') != std::string::npos) return match::unsure;
         auto const& wanted = value.get_ref<std::string const&>();
         return match_if(op == detail::comparison::prefix ? text.starts_with(wanted) : wildcard(wanted).matches(text));
     }

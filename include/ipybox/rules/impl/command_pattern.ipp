@@ -63,17 +63,25 @@ inline bool is_written_out(command_pattern const& pattern) {
            std::all_of(pattern.argv.begin(), pattern.argv.end(), [](wildcard const& word) { return word.is_exact(); });
 }
 
+/// Whether the system's `sh` may compute what another shell takes for a number.
+inline bool sh_computes() {
+    std::error_code failed;
+    auto const shell = std::filesystem::canonical("/bin/sh", failed);
+    return failed || !is_plain_shell(shell.native());
+}
+
 /// Whether a shell may evaluate a word of the command once more: it assigns to `'a[$(x)]'`, tests `-v` of it, or, in
 /// some shells, computes it.
 inline bool evaluates_words(word_span words) {
     auto const program = base_name(words[0].text);
     if (is_shell_state(program)) return true;
     bool const tests = program == "test" || program == "[";
-    if (!tests && program != "printf") return false;
+    bool const prints = program == "printf";
+    if (!tests && !prints && !takes_numbers(program)) return false;
     auto const arguments = words.subspan(1);
-    if (!tests && !arguments.empty() && (!arguments[0].literal || arguments[0].text.starts_with("-v"))) return true;
+    if (prints && !arguments.empty() && (!arguments[0].literal || arguments[0].text.starts_with("-v"))) return true;
     return std::any_of(arguments.begin(), arguments.end(), [tests](detail::shell_word const& word) {
-        if (!word.literal) return tests; // may become `-v` and its word
+        if (!word.literal) return tests || sh_computes(); // may become `-v` and its word
         auto const bracket = word.text.find('[');
         bool const computes =
             bracket != std::string::npos && word.text.find_first_of("$`", bracket) != std::string::npos;

@@ -4,12 +4,20 @@
 #include <ipybox/rules/program_word.hpp>
 
 #include <algorithm>
+#include <array>
 #include <span>
 
 namespace ipybox::detail {
 
 IPYBOX_DECL std::string_view base_name(std::string_view program) {
     return program.substr(program.rfind('/') + 1); // npos + 1 is 0
+}
+
+IPYBOX_DECL bool is_posix_shell(std::string_view program) {
+    for (std::string_view const directory : {"/bin/", "/usr/bin/"}) {
+        if (program.starts_with(directory)) program.remove_prefix(directory.size());
+    }
+    return program == "sh" || program == "bash" || program == "dash";
 }
 
 /// Whether the list has the program, whatever its directory and version: `/usr/bin/lua5.4`, `gcc-12`.
@@ -36,6 +44,16 @@ IPYBOX_DECL bool runs_others(std::string_view program) {
 
 IPYBOX_DECL bool is_shell_state(std::string_view program) {
     return std::binary_search(shell_state.begin(), shell_state.end(), base_name(program));
+}
+
+IPYBOX_DECL bool takes_numbers(std::string_view program) {
+    constexpr std::array<std::string_view, 7> names{"break", "continue", "exit", "print", "return", "shift", "ulimit"};
+    return std::find(names.begin(), names.end(), program) != names.end();
+}
+
+IPYBOX_DECL bool is_plain_shell(std::string_view program) {
+    constexpr std::array<std::string_view, 6> names{"ash", "bash", "busybox", "dash", "posh", "yash"};
+    return std::find(names.begin(), names.end(), base_name(program)) != names.end();
 }
 
 IPYBOX_DECL bool is_plain_program(std::string_view program) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/core/never_destroyed.hpp>
 #include <ipybox/core/strict_json.hpp>
 #include <ipybox/rules/server_pattern.hpp>
 #include <ipybox/rules/subject_commands.hpp>
@@ -49,6 +50,17 @@ inline std::vector<detail::shell_word> server_words(nlohmann::ordered_json const
     return words;
 }
 
+/// Whether every shell reads a line alike: words of plain letters and in single quotes, and operators.
+inline bool is_read_alike(std::string_view line) {
+    bool in_quotes = false;
+    return std::all_of(line.begin(), line.end(), [&](char c) {
+        if (c == '\'') in_quotes = !in_quotes;
+        bool const is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        return is_letter || c == '\'' || (in_quotes && c >= ' ' && c <= '~') ||
+               std::string_view(" _./:@%+,-=;&|").find(c) != std::string_view::npos;
+    });
+}
+
 inline std::optional<registered_program> program_in(approval_subject const& subject,
                                                     nlohmann::ordered_json const& parameters) {
     auto const* program = text_in(parameters, "command");
@@ -70,11 +82,14 @@ inline std::optional<registered_program> program_in(approval_subject const& subj
         for (auto const& [name, value] : env->items()) found.subject.env.emplace(name, "");
     static constexpr std::array<std::string_view, 6> known{"type", "command", "args", "cwd", "env", "timeout"};
     found.is_plain = is_literal && has_no_others(parameters, known);
+    // The server's own start hands the text to the shell.
+    if (auto const line = is_literal ? line_in(found.subject) : std::nullopt)
+        found.is_plain = found.is_plain && is_read_alike(*line);
     return found;
 }
 
 inline nlohmann::ordered_json const& parameters_of(approval_subject const& subject) {
-    static nlohmann::ordered_json const none = nlohmann::ordered_json::object();
+    static auto const& none = detail::never_destroyed<nlohmann::ordered_json>(nlohmann::ordered_json::object());
     return subject.arguments && subject.arguments->is_object() ? *subject.arguments : none;
 }
 

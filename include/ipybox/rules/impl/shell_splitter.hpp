@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/rules/impl/line_writer.hpp>
 #include <ipybox/rules/shell_line.hpp>
 
 #include <algorithm>
@@ -13,28 +14,38 @@ namespace ipybox::detail {
 /// Reads a shell line from left to right; see `split_shell_line`. It reports syntax that it does not know, and goes on.
 class shell_splitter {
   public:
-    shell_splitter(std::string_view text, shell_line& found, int depth) : text_(text), found_(found), depth_(depth) {
-        if (depth_ > deepest) {
-            not_clear("it nests too deeply");
-            at_ = text_.size();
-        }
-    }
+    shell_splitter(std::string_view text, shell_line& found, inner_lines how)
+        : shell_splitter(text, found, how, 0, 0) {}
 
-    /// Reads to the end.
-    void run() {
+    /// Reads to the end, and returns what was read, written anew.
+    [[nodiscard]] std::string run() {
+        std::string anew;
         while (!at_end()) {
-            list();
+            anew += list();
             if (!at_end()) { // a parenthesis that was not opened
                 not_clear("a ) without its (");
                 ++at_;
             }
         }
+        return anew;
     }
 
   private:
     static constexpr int deepest = 32;
 
+    /// A line in a line in a line …: from here on it is not understood.
+    static constexpr int deepest_line = 8;
+
     enum class quotes { none, twofold };
+
+    shell_splitter(std::string_view text, shell_line& found, inner_lines how, int depth, int lines)
+        : text_(text), found_(found), how_(how), depth_(depth), lines_(lines) {
+        if (lines_ >= deepest_line) not_clear("it nests too deeply");
+        if (depth_ > deepest) {
+            not_clear("it nests too deeply");
+            at_ = text_.size();
+        }
+    }
 
     [[nodiscard]] bool at_end() const noexcept { return at_ >= text_.size(); }
     [[nodiscard]] char peek(std::size_t ahead = 0) const noexcept {
@@ -53,12 +64,13 @@ class shell_splitter {
         return std::string_view(" \t\n;&|()<>").find(c) != std::string_view::npos;
     }
 
-    /// Commands up to the end or to a parenthesis that closes, which is left.
-    void list() {
-        shell_command command;
+    /// Commands up to the end or to a parenthesis that closes, which is left. Returns them anew.
+    std::string list() {
+        std::string anew;
+        written_command command;
         bool after_group = false; // what follows `( … )` can only be a redirection or an operator
         auto const end_command = [&] {
-            if (!command.empty()) found_.commands.push_back(std::exchange(command, {}));
+            anew += finished(std::exchange(command, {}), after_group);
             after_group = false;
         };
         while (!at_end() && peek() != ')') {
@@ -71,39 +83,62 @@ class shell_splitter {
                 at_ = text_.size(); // what follows is text, and commands again somewhere
             } else if (c == '\n' || c == ';' || c == '&' || c == '|') {
                 end_command();
-                separator();
+                anew += separator();
             } else if (c == '(') {
-                if (!command.empty() || after_group) not_clear("a ( behind a word");
+                if (!command.anew.empty() || after_group) not_clear("a ( behind a word");
                 if (peek(1) == '(') not_clear("((");
                 end_command();
-                parentheses();
+                anew += parentheses();
                 after_group = true;
-            } else if (c == '<' || c == '>') {
+            } else if (c == '<' || c == '>' || (is_digit(c) && (peek(1) == '<' || peek(1) == '>'))) {
                 redirection(command);
             } else {
-                bool const is_word = command_word(command);
-                if (is_word && after_group) not_clear("a word behind a )");
+                command_word(command);
+                if (after_group) not_clear("a word behind a )");
             }
         }
         end_command();
+        return anew;
     }
 
-    /// `list` from a parenthesis to the one that closes it.
-    void parentheses() {
+    /// Takes a command that has been read whole, and returns it anew.
+    std::string finished(written_command command, bool after_group) {
+        auto& read = command.read;
+        if (command.anew.empty()) return {};
+        if (read.words.empty() && read.assigned.empty() && !after_group) {
+            // Some shells start a pager then, and `$(<f)` is the text of a file.
+            if (command.reads_file) not_clear("a redirection without its command");
+            command.anew.insert(0, "'true' ");
+        }
+        if (after_group) command.anew.insert(0, " ");
+        auto const inner = how_ == inner_lines::unfolded && lines_ < deepest_line ? line_of(read) : std::nullopt;
+        if (inner) {
+            auto const line = shell_splitter(*inner, found_, how_, 0, lines_ + 1).run();
+            command.anew.replace(command.word_at, command.word_size, in_single_quotes(line));
+        } else if (!read.empty()) {
+            found_.commands.push_back(std::move(read));
+        }
+        return std::move(command.anew);
+    }
+
+    /// `list` from a parenthesis to the one that closes it, anew with both.
+    std::string parentheses() {
         ++at_;
         if (++depth_ > deepest) {
             not_clear("it nests too deeply");
             at_ = text_.size();
         }
-        list();
+        auto const anew = "( " + list() + " )"; // blanks, as `((` and `$((` are something else
         --depth_;
         if (at_end())
             not_clear("a ( without its )");
         else
             ++at_;
+        return anew;
     }
 
-    void separator() {
+    /// An operator between commands, anew.
+    std::string separator() {
         char const c = text_[at_++];
         bool const doubled = c == peek() && (c == '&' || c == '|');
         if (doubled) ++at_;
@@ -111,13 +146,17 @@ class shell_splitter {
         bool const odd = (c == ';' && (peek() == ';' || peek() == '&')) || (c == '|' && !doubled && peek() == '&') ||
                          (c == '&' && (peek() == '>' || (doubled && peek() == '&')));
         if (odd) not_clear(std::string("the operator ") + c + peek());
+        if (c == '\n') return "\n";
+        return ' ' + std::string(doubled ? 2 : 1, c) + ' ';
     }
 
-    void redirection(shell_command& command) {
+    void redirection(written_command& command) {
+        auto const begin = at_;
+        if (is_digit(peek())) ++at_;
         char const c = text_[at_++];
         if (peek() == '(') {
             not_clear("process substitution");
-            parentheses();
+            (void)parentheses();
             return;
         }
         if (c == '<' && peek() == '<') {
@@ -128,49 +167,57 @@ class shell_splitter {
         bool const duplicates = peek() == '&';
         bool const longer = duplicates || peek() == '>' || (c == '>' && peek() == '|');
         if (longer) ++at_;
+        auto anew = std::string(text_.substr(begin, at_ - begin));
         while (peek() == ' ' || peek() == '\t') ++at_;
         auto const start = at_;
-        auto const target = word();
+        auto target = word();
         if (at_ == start || text_[start] == '#') not_clear("a redirection without its file");
-        bool const is_descriptor =
-            target.literal && target.text.size() == 1 && (is_digit(target.text[0]) || target.text == "-");
+        auto const& text = target.read.text;
+        bool const is_descriptor = target.read.literal && text.size() == 1 && (is_digit(text[0]) || text == "-");
         // A file, for some shells. And bash expands what it has expanded once more: `>&'$(x)'` runs x.
         if (duplicates && !is_descriptor) not_clear("& of a redirection without a descriptor");
-        if (!duplicates && (!target.literal || target.text != "/dev/null")) command.redirected = true;
+        if (!duplicates && (!target.read.literal || text != "/dev/null")) {
+            command.read.redirected = true;
+            command.reads_file = command.reads_file || c == '<';
+        }
+        anew += is_descriptor ? text : target.anew.take();
+        command.add(anew);
     }
 
-    /// A word where commands are: an assignment, the name of a program, an argument. False for the number of a
-    /// redirection.
-    bool command_word(shell_command& command) {
+    /// A word where commands are: an assignment, the name of a program, an argument.
+    void command_word(written_command& command) {
+        auto& words = command.read.words;
+        if (words.empty() && assignment(command)) return;
         auto const start = at_;
         auto word = this->word();
         auto const raw = text_.substr(start, at_ - start);
-        bool const is_number = raw.find_first_not_of("0123456789") == std::string_view::npos;
-        if (is_number && (peek() == '<' || peek() == '>')) {
-            if (raw.size() == 1) return false;                          // `2>`
-            not_clear("a redirection whose number has several digits"); // dash takes the number for a word
+        if (peek() == '<' || peek() == '>') {
+            if (raw.find_first_not_of("0123456789") == std::string_view::npos)
+                not_clear("a redirection whose number has several digits"); // dash takes the number for a word
+            if (raw.starts_with('{')) not_clear("a redirection whose number goes into a variable"); // `{PATH}>`
         }
-        if (!command.words.empty()) {
-            command.words.push_back(std::move(word));
-            return true;
+        if (words.empty() && is_reserved(word.read.text)) {
+            not_clear("the reserved word " + word.read.text); // commands may follow it
+            return;
         }
-        if (auto const name = assigned_name(raw); !name.empty()) {
-            command.assigned.emplace_back(name);
-        } else if (is_reserved(word.text)) {
-            not_clear("the reserved word " + word.text); // commands may follow it
-        } else {
-            if (!word.literal) not_clear("a command whose name is computed");
-            command.words.push_back(std::move(word));
-        }
-        return true;
+        if (words.empty() && !word.read.literal) not_clear("a command whose name is computed");
+        words.push_back(std::move(word.read));
+        command.add_word(word.anew.take());
     }
 
-    /// "x" of `x=1` and `x+=1`; empty for a word that assigns nothing.
-    static std::string_view assigned_name(std::string_view raw) {
-        std::size_t end = 0;
-        while (end < raw.size() && (begins_name(raw[end]) || (end > 0 && is_digit(raw[end])))) ++end;
-        auto const rest = raw.substr(end);
-        return end > 0 && (rest.starts_with("=") || rest.starts_with("+=")) ? raw.substr(0, end) : std::string_view();
+    /// `x=1` and `x+=1` before the name of a program.
+    bool assignment(written_command& command) {
+        std::size_t size = 0;
+        while (begins_name(peek(size)) || (size > 0 && is_digit(peek(size)))) ++size;
+        bool const appends = peek(size) == '+';
+        if (size == 0 || peek(size + (appends ? 1 : 0)) != '=') return false;
+        std::string const name(text_.substr(at_, size));
+        at_ += size + (appends ? 2 : 1);
+        auto value = word();
+        command.read.assigned.push_back(name);
+        // `x+=1` is a program for some shells.
+        command.add(name + '=' + (appends ? "\"${" + name + "-}\"" : "") + value.anew.take());
+        return true;
     }
 
     static bool is_reserved(std::string_view word) {
@@ -180,26 +227,46 @@ class shell_splitter {
         return std::find(reserved.begin(), reserved.end(), word) != reserved.end();
     }
 
-    shell_word word() {
-        shell_word read;
+    written_word word() {
+        written_word all;
         auto const start = at_;
+        all.has_tilde = tilde_follows();
         while (!at_end() && !ends_word(peek())) {
             char const c = text_[at_++];
             switch (c) {
-            case '\'': single_quotes(read); break;
-            case '"': double_quotes(read); break;
-            case '\\': escaped(read); break;
-            case '$': expansion(read, quotes::none); break;
-            case '`': backticks(read, quotes::none); break;
-            default:
-                check(c);
-                if (makes_words(c)) read.literal = false;
-                read.text += c;
+            case '\'': single_quotes(all); break;
+            case '"': double_quotes(all); break;
+            case '\\': escaped(all); break;
+            case '$': expansion(all, quotes::none); break;
+            case '`': backticks(all, quotes::none); break;
+            default: unquoted(all, c);
             }
         }
         auto const raw = text_.substr(start, at_ - start);
-        if (raw == "[" || raw == "{}") read.literal = true; // alone they stand for nothing else
-        return read;
+        if (raw == "[" || raw == "{}") all.read.literal = true; // alone they stand for nothing else
+        if (all.read.literal) all.anew.become(all.read.text);
+        return all;
+    }
+
+    void unquoted(written_word& all, char c) {
+        check(c);
+        if (makes_words(c)) all.read.literal = false;
+        bool const is_bare = is_part_of_expansions(c) || (c == '=' && all.has_tilde);
+        if (!is_bare) return all.add(c);
+        all.read.text += c;
+        all.anew.bare(c);
+    }
+
+    /// Characters that have a meaning in patterns, braces and behind a tilde, and none elsewhere in an argument.
+    static bool is_part_of_expansions(char c) noexcept {
+        return begins_name(c) || is_digit(c) || std::string_view("*?[]~{}!^-.,:/+%@").find(c) != std::string_view::npos;
+    }
+
+    /// bash expands the tilde of `make prefix=~/x`.
+    [[nodiscard]] bool tilde_follows() const noexcept {
+        std::size_t ahead = 0;
+        while (at_ + ahead < text_.size() && !ends_word(peek(ahead)) && peek(ahead) != '~') ++ahead;
+        return peek(ahead) == '~';
     }
 
     /// Patterns, tildes, braces; also letters that one shell may take for blanks, depending on the locale.
@@ -218,26 +285,28 @@ class shell_splitter {
             not_clear("a backslash or backtick behind a letter that is not ASCII");
     }
 
-    void single_quotes(shell_word& read) {
+    void single_quotes(written_word& all) {
+        all.anew.open_quotes();
         for (; !at_end() && peek() != '\''; ++at_) {
             check(peek());
-            read.text += peek();
+            all.add(peek());
         }
         close_quotes();
     }
 
-    void double_quotes(shell_word& read) {
+    void double_quotes(written_word& all) {
+        if (peek() == '"') all.anew.open_quotes(); // not around "$@", which may be no word
         while (!at_end() && peek() != '"') {
             char const c = text_[at_++];
             if (c == '$') {
-                expansion(read, quotes::twofold);
+                expansion(all, quotes::twofold);
             } else if (c == '`') {
-                backticks(read, quotes::twofold);
+                backticks(all, quotes::twofold);
             } else if (c == '\\' && std::string_view("$`\"\\\n").find(peek()) != std::string_view::npos) {
-                escaped(read);
+                escaped(all);
             } else {
                 check(c);
-                read.text += c;
+                all.add(c);
             }
         }
         close_quotes();
@@ -251,26 +320,31 @@ class shell_splitter {
     }
 
     /// Behind a backslash.
-    void escaped(shell_word& read) {
+    void escaped(written_word& all) {
         if (at_end()) return not_clear("a backslash at the end");
         check_alphabet();
         char const c = text_[at_++];
         if (c == '\n') return not_clear("a line that goes on behind a backslash");
         check(c);
-        if (static_cast<unsigned char>(c) >= 0x80) read.literal = false; // the first byte of several
-        read.text += c;
+        if (static_cast<unsigned char>(c) >= 0x80) all.read.literal = false; // the first byte of several
+        all.add(c);
     }
 
     /// Behind a dollar sign.
-    void expansion(shell_word& read, quotes around) {
-        read.literal = false;
+    void expansion(written_word& all, quotes around) {
+        all.read.literal = false;
         char const c = peek();
+        auto const start = at_;
+        auto const is_variable = [&](std::string_view what) {
+            all.anew.expansion("${" + std::string(what) + '}', around == quotes::twofold);
+        };
         if (c == '(') {
             if (peek(1) == '(') not_clear("arithmetic");
-            parentheses();
+            all.anew.expansion('$' + parentheses(), around == quotes::twofold);
         } else if (c == '{') {
             ++at_;
             name();
+            is_variable(text_.substr(start + 1, at_ - start - 1));
             if (peek() == '}')
                 ++at_;
             else
@@ -281,10 +355,12 @@ class shell_splitter {
             not_clear(std::string("$") + c);
         } else if (begins_name(c)) {
             name();
+            is_variable(text_.substr(start, at_ - start));
         } else if (c != '\0' && std::string_view("@*#?-$!0123456789").find(c) != std::string_view::npos) {
             ++at_;
+            is_variable(text_.substr(start, 1));
         } else {
-            read.text += '$';
+            all.add('$');
         }
     }
 
@@ -293,8 +369,8 @@ class shell_splitter {
     }
 
     /// Behind a backtick.
-    void backticks(shell_word& read, quotes around) {
-        read.literal = false;
+    void backticks(written_word& all, quotes around) {
+        all.read.literal = false;
         check_alphabet();
         auto const start = at_;
         while (!at_end() && peek() != '`') at_ += peek() == '\\' ? 2u : 1u;
@@ -307,12 +383,15 @@ class shell_splitter {
         if (inner.find('\\') != std::string_view::npos) not_clear("a backslash between backticks");
         if (around == quotes::twofold && inner.find('"') != std::string_view::npos)
             not_clear("quotes between quoted backticks");
-        shell_splitter(inner, found_, depth_ + 1).run();
+        auto const anew = shell_splitter(inner, found_, how_, depth_ + 1, lines_).run();
+        all.anew.expansion("$( " + anew + " )", around == quotes::twofold);
     }
 
     std::string_view text_;
     shell_line& found_;
+    inner_lines how_;
     int depth_;
+    int lines_;
     std::size_t at_ = 0;
     bool skips_here_document_ = false;
 };

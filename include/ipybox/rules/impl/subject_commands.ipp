@@ -3,71 +3,68 @@
 #include <ipybox/rules/program_word.hpp>
 #include <ipybox/rules/subject_commands.hpp>
 
-#include <algorithm>
-#include <iterator>
-#include <optional>
+#include <cstddef>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace ipybox::detail {
 
-/// A line in a line in a line …: beyond this it is not understood.
-inline constexpr int deepest_line = 8;
+/// A command in the words of a command …: beyond this it is not looked for.
+inline constexpr int deepest_command = 8;
 
-inline bool is_posix_shell(std::string_view program) {
-    for (std::string_view const directory : {"/bin/", "/usr/bin/"}) {
-        if (program.starts_with(directory)) program.remove_prefix(directory.size());
-    }
-    return program == "sh" || program == "bash" || program == "dash";
+/// A longer line is handed over on the standard input: a message to the supervisor has 128 KiB.
+inline constexpr std::size_t longest_word = std::size_t(32) << 10;
+
+/// Whether the action hands its input to a shell as a script.
+inline bool is_script(approval_subject const& subject) {
+    return !subject.input.empty() && subject.argv.size() == 1 && is_posix_shell(subject.argv[0]);
 }
 
-/// LINE of a command that is exactly `sh -c LINE`, nothing set for it and nothing redirected.
-inline std::optional<std::string_view> line_of(shell_command const& command) {
-    auto const& words = command.words;
-    bool const all_literal = std::all_of(words.begin(), words.end(), [](auto const& word) { return word.literal; });
-    if (!all_literal || words.size() != 3 || command.redirected || !command.assigned.empty()) return std::nullopt;
-    if (!is_posix_shell(words[0].text) || words[1].text != "-c") return std::nullopt;
-    return words[2].text;
+/// The action's argv as a command.
+inline shell_command words_of(approval_subject const& subject) {
+    shell_command whole;
+    for (auto const& word : subject.argv) whole.words.push_back({word, true});
+    return whole;
 }
 
-/// Splits the lines in a line.
-inline shell_line unfold(std::string_view text, int depth) {
-    auto line = split_shell_line(text);
-    if (depth == deepest_line) {
-        if (!line.not_clear) line.not_clear = "it nests too deeply";
-        return line;
-    }
-    for (auto& command : std::exchange(line.commands, {})) {
-        auto const inner = line_of(command);
-        if (!inner) {
-            line.commands.push_back(std::move(command));
-            continue;
-        }
-        auto unfolded = unfold(*inner, depth + 1);
-        std::move(unfolded.commands.begin(), unfolded.commands.end(), std::back_inserter(line.commands));
-        if (!line.not_clear) line.not_clear = std::move(unfolded.not_clear);
-    }
-    return line;
+/// A script that a shell has read to its end before it runs anything, and that it reads no further: no command finds a
+/// part of it on its standard input.
+inline std::string as_script(std::string_view anew) {
+    return std::string("{ ").append(anew).append("\n'exit'\n} </dev/null\n");
+}
+
+IPYBOX_DECL std::optional<std::string> line_in(approval_subject const& subject) {
+    if (!subject.input.empty() || !line_of(words_of(subject))) return std::nullopt;
+    return subject.argv[2];
 }
 
 IPYBOX_DECL shell_line commands_of(approval_subject const& subject) {
-    auto const& argv = subject.argv;
-    shell_command whole;
-    for (auto const& word : argv) whole.words.push_back({word, true});
-    if (subject.input.empty()) {
-        if (auto const line = line_of(whole)) return unfold(*line, 0);
-    } else if (argv.size() == 1 && is_posix_shell(argv[0])) {
-        return unfold(subject.input, 0);
-    }
+    if (is_script(subject)) return split_shell_line(subject.input, inner_lines::unfolded);
+    if (auto const text = line_in(subject)) return split_shell_line(*text, inner_lines::unfolded);
     shell_line line;
-    if (!argv.empty()) line.commands.push_back(std::move(whole));
+    if (!subject.argv.empty()) line.commands.push_back(words_of(subject));
     if (!subject.input.empty()) line.not_clear = "what the program makes of its input";
     return line;
 }
 
+IPYBOX_DECL std::optional<judged_program> as_judged(approval_subject const& subject) {
+    auto line = commands_of(subject);
+    if (!line.understood()) return std::nullopt;
+    judged_program made{subject.argv, subject.input};
+    bool const by_input = is_script(subject) || line.anew.size() > longest_word;
+    if (by_input) {
+        made.argv.resize(1);
+        made.input = as_script(line.anew);
+    } else if (line_in(subject)) {
+        made.argv.back() = std::move(line.anew);
+    }
+    return made;
+}
+
 inline void visit_hidden(word_span words, std::function<void(word_span)> const& visit, int depth) {
     visit(words);
-    if (depth == deepest_line || words.empty() || !words[0].literal || !takes_command(words[0].text)) return;
+    if (depth == deepest_command || words.empty() || !words[0].literal || !takes_command(words[0].text)) return;
     for (std::size_t i = 1; i < words.size(); ++i) {
         visit(words.subspan(i));
         // Any word may be a line: `bash -lc LINE`, `su -c LINE`, `ssh host LINE`, `eval LINE`.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/core/never_destroyed.hpp>
 #include <ipybox/core/strict_json.hpp>
 #include <ipybox/rules/tool_pattern.hpp>
 
@@ -37,7 +38,7 @@ IPYBOX_DECL tool_pattern tool_pattern::named(std::string_view pattern) {
 IPYBOX_DECL match tool_pattern::covers(approval_subject const& subject) const {
     if (subject.kind != approval_subject::action::tool) return match::no;
     auto covered = both(detail::names(server, subject.server), detail::names(tool, subject.tool));
-    static nlohmann::ordered_json const none;
+    static auto const& none = detail::never_destroyed<nlohmann::ordered_json>();
     auto const& arguments = subject.arguments ? *subject.arguments : none;
     for (auto const& constraint : where) {
         if (covered == match::no) break;

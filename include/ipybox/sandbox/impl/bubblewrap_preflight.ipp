@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/core/never_destroyed.hpp>
 #include <ipybox/os/held_forks.hpp>
 #include <ipybox/os/process.hpp>
 #include <ipybox/os/program_output.hpp>
@@ -40,7 +41,7 @@ IPYBOX_DECL sandbox_host this_sandbox_host() {
 IPYBOX_DECL error sandbox_unavailable(std::string text) {
     return error(errc::sandbox_unavailable,
                  std::move(text) +
-                     ". To go without a sandbox, ask for no_sandbox by name (command line: --sandbox none).");
+                     ". To go without a sandbox, choose none by name (--sandbox none, or no_sandbox in a program).");
 }
 
 IPYBOX_DECL bool is_shortage(std::error_code cause) {
@@ -144,7 +145,7 @@ IPYBOX_DECL result<std::vector<std::string>> bubblewrap_preflight(std::filesyste
                                                                   std::vector<std::string> flags,
                                                                   std::string const& filter,
                                                                   std::chrono::milliseconds bound) {
-    static std::map<std::vector<std::string>, std::vector<std::string>> remembered;
+    static auto& remembered = never_destroyed<std::map<std::vector<std::string>, std::vector<std::string>>>();
     std::vector<std::string> key{program.string()};
     key.insert(key.end(), flags.begin(), flags.end());
     key.push_back(filter);

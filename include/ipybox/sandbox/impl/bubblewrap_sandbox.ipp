@@ -8,6 +8,7 @@
 #include <ipybox/sandbox/device_files.hpp>
 #include <ipybox/sandbox/file_rules.hpp>
 #include <ipybox/sandbox/hide_variables.hpp>
+#include <ipybox/sandbox/parent_proxy_url.hpp>
 #include <ipybox/sandbox/placeholder_journal.hpp>
 #include <ipybox/sandbox/system_call_filter.hpp>
 
@@ -87,8 +88,12 @@ inline result<void> check_enforceable(sandbox_config::network_access const& netw
                                                    .append(", which bubblewrap_sandbox cannot enforce: ")
                                                    .append(why));
     };
-    if (network.opens_hosts() && !network.parent_proxy.empty())
-        return refuse("parentProxy", "hosts are connected with directly; remove it");
+    bool const has_proxy = network.opens_hosts() && !network.parent_proxy.empty();
+    if (auto const proxy = parent_proxy_url::parse(network.parent_proxy); has_proxy && !proxy)
+        return failure(proxy.error());
+    if (has_proxy && !network.denied_addresses.empty())
+        return refuse("deniedResolvedAddresses", "the proxy of `parentProxy` looks names up; deny them there, or leave "
+                                                 "one of the two out");
     if (!network.unix_sockets.empty())
         return refuse("allowUnixSockets",
                       "the sockets of some paths cannot be opened alone; allowAllUnixSockets opens them all");

@@ -3,6 +3,7 @@
 #include <ipybox/core/strict_json.hpp>
 #include <ipybox/sandbox/device_files.hpp>
 #include <ipybox/sandbox/impl/config_reader.hpp>
+#include <ipybox/sandbox/parent_proxy_url.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -161,6 +162,7 @@ class sandbox_config_reader {
         set(network.allowed_domains, parsed(object, "allowedDomains", &domain_pattern_from));
         set(network.denied_domains, parsed(object, "deniedDomains", &sandbox_config::domain_pattern::parse_denied));
         set(network.denied_addresses, parsed(object, "deniedResolvedAddresses", &sandbox_config::address_range::parse));
+        set(network.allowed_addresses, parsed(object, "allowedAddresses", &sandbox_config::address_range::parse));
         network.ask_for_others = !object.flag("strictAllowlist").value_or(network.allowed_domains.empty());
         set(network.all_unix_sockets, object.flag("allowAllUnixSockets"));
         if (auto sockets = object.texts("allowUnixSockets"))
@@ -205,7 +207,7 @@ class sandbox_config_reader {
         auto const http = object.text("http");
         set(into.parent_proxy, object.text("https"));
         if (into.parent_proxy.empty()) set(into.parent_proxy, http);
-        if (object.find("noProxy")) object.fail("noProxy", not_here);
+        into.parent_proxy_exceptions = exceptions_in(object.text("noProxy").value_or(""));
     }
 
     /// Secrets that code must not see. To show it others in their place (`mask`) takes a proxy that reads encrypted

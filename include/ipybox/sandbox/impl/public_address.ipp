@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/core/never_destroyed.hpp>
 #include <ipybox/sandbox/public_address.hpp>
 #include <ipybox/sandbox/sandbox_config.hpp>
 
@@ -11,7 +12,6 @@
 
 namespace ipybox::detail {
 
-/// The IPv4 address that an IPv6 address leads to: mapped (RFC 4291 2.5.5.2), NAT64 (RFC 6052 2.1), 6to4 (RFC 3056).
 inline std::optional<asio::ip::address_v4> embedded_v4(asio::ip::address_v6 const& address) {
     auto const bytes = address.to_bytes();
     auto const four_from = [&bytes](std::size_t at) {
@@ -24,7 +24,7 @@ inline std::optional<asio::ip::address_v4> embedded_v4(asio::ip::address_v6 cons
 }
 
 inline std::vector<sandbox_config::address_range> const& special_ranges() {
-    static std::vector<sandbox_config::address_range> const ranges = [] {
+    static auto const& ranges = never_destroyed<std::vector<sandbox_config::address_range>>([] {
         std::vector<sandbox_config::address_range> list;
         for (auto const* text :
              {"0.0.0.0/8",      "10.0.0.0/8",   "100.64.0.0/10",  "127.0.0.0/8",    "169.254.0.0/16", "172.16.0.0/12",
@@ -34,15 +34,19 @@ inline std::vector<sandbox_config::address_range> const& special_ranges() {
               "fe80::/10",      "fec0::/10",    "ff00::/8"})
             list.push_back(*sandbox_config::address_range::parse(text));
         return list;
-    }();
+    }());
     return ranges;
 }
 
-IPYBOX_DECL bool is_public(asio::ip::address const& address) {
+IPYBOX_DECL asio::ip::address led_to(asio::ip::address const& address) {
     auto const embedded = address.is_v6() ? embedded_v4(address.to_v6()) : std::nullopt;
-    if (embedded) return is_public(*embedded);
+    return embedded ? asio::ip::address(*embedded) : address;
+}
+
+IPYBOX_DECL bool is_public(asio::ip::address const& address) {
+    auto const plain = led_to(address);
     auto const& special = special_ranges();
-    return std::none_of(special.begin(), special.end(), [&](auto const& range) { return range.contains(address); });
+    return std::none_of(special.begin(), special.end(), [&](auto const& range) { return range.contains(plain); });
 }
 
 } // namespace ipybox::detail

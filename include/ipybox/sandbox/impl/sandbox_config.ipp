@@ -49,8 +49,13 @@ inline nlohmann::json json_of(sandbox_config::network_access const& network) {
                          {"strictAllowlist", !network.ask_for_others},
                          {"allowAllUnixSockets", network.all_unix_sockets}};
     for (auto const& path : network.unix_sockets) value["allowUnixSockets"].push_back(path.string());
+    if (!network.allowed_addresses.empty()) value["allowedAddresses"] = texts_of(network.allowed_addresses);
     if (!network.parent_proxy.empty())
         value["parentProxy"] = {{"http", network.parent_proxy}, {"https", network.parent_proxy}};
+    std::string exceptions;
+    for (auto const& host : network.parent_proxy_exceptions)
+        exceptions.append(exceptions.empty() ? "" : ",").append(host);
+    if (!exceptions.empty()) value["parentProxy"]["noProxy"] = exceptions;
     return value;
 }
 

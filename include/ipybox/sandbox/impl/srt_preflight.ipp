@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/core/never_destroyed.hpp>
 #include <ipybox/os/held_forks.hpp>
 #include <ipybox/os/process.hpp>
 #include <ipybox/os/program_output.hpp>
@@ -109,7 +110,8 @@ inline result<void> try_srt(std::filesystem::path const& srt, std::filesystem::p
 
 IPYBOX_DECL result<void> srt_preflight(std::filesystem::path const& srt, std::filesystem::path const& bwrap,
                                        std::string const& search_path, std::chrono::milliseconds bound) {
-    static std::set<std::tuple<std::filesystem::path, std::filesystem::path, std::string>> remembered;
+    using checked = std::tuple<std::filesystem::path, std::filesystem::path, std::string>;
+    static auto& remembered = never_destroyed<std::set<checked>>();
     std::tuple const key(srt, bwrap, search_path);
     {
         os::held_forks const lock;

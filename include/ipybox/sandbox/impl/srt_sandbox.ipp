@@ -35,6 +35,9 @@ struct srt_document {
 };
 
 inline result<srt_document> document_of(sandbox_config const& config) {
+    if (!config.network.allowed_addresses.empty())
+        return failure(errc::invalid_argument, "the sandbox's configuration has network/allowedAddresses, which srt "
+                                               "does not know; choose bubblewrap");
     if (!config.network.unix_sockets.empty())
         return failure(errc::invalid_argument,
                        "the sandbox's configuration has network/allowUnixSockets, which srt ignores on Linux; "

@@ -101,16 +101,19 @@ IPYBOX_DECL std::optional<event_queue::event> event_queue::try_next() {
 IPYBOX_DECL void event_queue::next(completion<event> reader, std::uint64_t wait) {
     std::function<void()> tell;
     delivery deliver;
+    delivery superseded; // one waits at a time: the earlier one ends as if it were cancelled
     {
         std::scoped_lock const lock(mutex_);
         if (auto taken = take_locked(tell))
             deliver = {std::move(reader), std::move(*taken)};
         else {
+            superseded = {std::exchange(reader_, {}), std::nullopt};
             reader_ = std::move(reader);
             wait_ = wait;
             tell = std::exchange(on_read_, nullptr);
         }
     }
+    superseded();
     deliver();
     if (tell) tell();
 }

@@ -10,13 +10,13 @@ IPYBOX_DECL void execution_output::write(output_chunk chunk) {
     if (chunk.text.empty()) return;
     clear_if_due();
     chunk.replaces_line = recorder_.write(chunk.text);
-    if (chunks_) emit(std::move(chunk));
+    if (chunks_) put(std::move(chunk));
 }
 
 IPYBOX_DECL void execution_output::show(display shown) {
     clear_if_due();
     recorder_.show(shown);
-    emit(std::move(shown));
+    put(std::move(shown));
 }
 
 IPYBOX_DECL void execution_output::clear(bool wait) {
@@ -25,10 +25,10 @@ IPYBOX_DECL void execution_output::clear(bool wait) {
 }
 
 IPYBOX_DECL void execution_output::clear_if_due() {
-    if (recorder_.clear_if_due()) emit(output_cleared());
+    if (recorder_.clear_if_due()) put(output_cleared());
 }
 
-IPYBOX_DECL void execution_output::emit(execution_event event) {
+IPYBOX_DECL void execution_output::put(execution_event event) {
     if (!events_) return;
     bool const ending = life_.is_interrupting();
     if (ending && events_->full()) return;

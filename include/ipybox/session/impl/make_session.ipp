@@ -13,7 +13,7 @@ namespace ipybox::detail {
 IPYBOX_DECL std::shared_ptr<session_handle> make_session(std::optional<asio::any_io_executor> application,
                                                          executor_options options, any_approval approval,
                                                          launch_wrapper wrap, std::shared_ptr<kernel_host> shared,
-                                                         std::shared_ptr<kernel_link> link) {
+                                                         std::shared_ptr<kernel_link> link, this_build /*caller*/) {
     if (shared && options.working_dir.empty()) {
         options.working_dir = shared->working_dir();
         options.kernel.keep_cwd = options.kernel.keep_cwd.value_or(true);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/async/blocking_wait.hpp>
 #include <ipybox/core/exception_error.hpp>
 #include <ipybox/core/forked_away.hpp>
 #include <ipybox/mcp/server_registry.hpp>
@@ -44,7 +45,14 @@ IPYBOX_DECL std::shared_ptr<session_handle> session_handle::make(serial_context 
     auto const& working_dir = parts.options.working_dir;
     handle->code_dir_ = std::filesystem::absolute(working_dir.empty() ? "." : working_dir, ignored);
     handle->may_block_ = std::move(where.may_block);
-    auto leave = where.thread ? where.thread->stopper() : std::function<void()>();
+    std::function<void()> leave;
+    if (where.thread) {
+        // Calls that are no requests of the session complete here, too, in front of the end of the thread.
+        leave = [outstanding = handle->outstanding_, stop = where.thread->stopper()] {
+            outstanding->end(error(errc::not_running, ""));
+            stop();
+        };
+    }
     handle->thread_ = std::move(where.thread);
     handle->session_ = session::make(where.executor, handle, std::move(leave), std::move(parts));
     if (!handle->thread_) {
@@ -86,7 +94,17 @@ inline void on_signal(asio::cancellation_slot slot, std::function<void()> what) 
 /// Has a call served, or fails it.
 IPYBOX_DECL void session_handle::begin(std::shared_ptr<pending_call> const& call, std::function<void(session&)> work) {
     if (!owner_.is_this()) return call->fail(forked_away());
-    if (outstanding_->add(call) && !post(std::move(work))) call->fail(error(errc::not_running, ""));
+    if (call->waits_its_turn() && blocking_wait::begins_here()) {
+        if (auto const may = may_wait_for_turn(); !may) return call->fail(may.error());
+    }
+    if (!outstanding_->add(call)) return;
+    // For want of memory one call fails, not the thread.
+    auto const guarded = [call, work = std::move(work)](session& s) {
+        try {
+            work(s);
+        } catch (...) { call->fail(error_of(std::current_exception())); }
+    };
+    if (!post(guarded)) call->fail(error(errc::not_running, ""));
 }
 
 IPYBOX_DECL void session_handle::order(kernel_order::kind what, completion<result<void>> done) {
@@ -190,7 +208,8 @@ IPYBOX_DECL void session_handle::record(std::uint64_t id, action_outcome how) {
 }
 
 IPYBOX_DECL void session_handle::install(std::vector<std::string> words, completion<result<installation>> done) {
-    auto const call = std::make_shared<pending_result<installation>>(std::move(done));
+    using call_type = pending_result<installation>;
+    auto const call = std::make_shared<call_type>(std::move(done), call_type::served::in_its_turn);
     forget_on_signal(call);
     begin(call, [call, words = std::move(words)](session& s) { s.install(words, call); });
 }
@@ -321,7 +340,7 @@ IPYBOX_DECL result<void> session_handle::may_wait_for_turn() const {
                        "a function of a host tool cannot wait for code of the executor that calls "
                        "it: that waits for the function. Call an async_ operation, or another "
                        "executor");
-    return may_block();
+    return {};
 }
 
 } // namespace ipybox::detail

@@ -27,6 +27,9 @@ inline std::filesystem::path directory_or(std::filesystem::path const& wanted, c
 inline executor_options with_absolute_paths(executor_options options) {
     options.output.images_dir = directory_or(options.output.images_dir, "images");
     if (!options.working_dir.empty()) options.working_dir = directory_or(options.working_dir, ".");
+    if (!options.kernel.cache_dir.empty())
+        options.kernel.cache_dir =
+            (directory_or(options.working_dir, ".") / options.kernel.cache_dir).lexically_normal();
     std::error_code ignored;
     if (options.output.spill_dir.empty()) options.output.spill_dir = std::filesystem::temp_directory_path(ignored);
     options.output.spill_dir = directory_or(options.output.spill_dir, "/tmp");
@@ -79,6 +82,7 @@ IPYBOX_DECL supervisor_options session_settings::supervisor(launch_wrapper wrap,
     append(own.read_only, servers.missing);
     own.hidden = options_.sandbox.hidden;
     append(own.hidden, servers.secret);
+    own.cache_dir = options_.kernel.cache_dir;
     add_packages(own, options_.kernel.packages);
     return own;
 }
@@ -97,6 +101,7 @@ IPYBOX_DECL kernel_launch session_settings::plain_kernel() const {
 IPYBOX_DECL kernel_launch session_settings::asking_kernel(std::shared_ptr<os::unique_fd const> action_socket) const {
     auto launch = plain_kernel();
     if (!options_.kernel.argv.empty()) launch.env["IPYBOX_ARGV"] = json_text(nlohmann::json(options_.kernel.argv));
+    if (auto const& caches = options_.kernel.cache_dir; !caches.empty()) launch.env["IPYBOX_CACHE"] = caches.string();
     launch.guard = options_.approval.require_shell_escape ? kernel_guard::no_exec : kernel_guard::none;
     launch.allow = options_.sandbox.allow;
     launch.action_socket = std::move(action_socket);
@@ -106,7 +111,7 @@ IPYBOX_DECL kernel_launch session_settings::asking_kernel(std::shared_ptr<os::un
 /// A path of the options with a NUL byte in it, which the system would take for its end; empty if there is none.
 inline std::string cut_path(executor_options const& options) {
     std::vector<std::filesystem::path> paths{options.working_dir, options.kernel.python, options.output.images_dir,
-                                             options.output.spill_dir};
+                                             options.output.spill_dir, options.kernel.cache_dir};
     paths.insert(paths.end(), options.sandbox.read_only.begin(), options.sandbox.read_only.end());
     paths.insert(paths.end(), options.sandbox.hidden.begin(), options.sandbox.hidden.end());
     auto const found =

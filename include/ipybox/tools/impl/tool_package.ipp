@@ -2,8 +2,10 @@
 
 #include <ipybox/async/aside.hpp>
 #include <ipybox/async/await_completion.hpp>
+#include <ipybox/async/emit_cancellation.hpp>
 #include <ipybox/async/spawn.hpp>
 #include <ipybox/mcp/argument_check.hpp>
+#include <ipybox/tools/counted_executor.hpp>
 #include <ipybox/tools/host_call.hpp>
 #include <ipybox/tools/host_tool.hpp>
 #include <ipybox/tools/tool_package.hpp>
@@ -46,7 +48,16 @@ class tool_run : public std::enable_shared_from_this<tool_run> {
 
     void on_threads(void (tool_run::*what)()) {
         guarded([&] {
-            if (!places_.threads->run([self = shared_from_this(), what] { (self.get()->*what)(); })) has_ended();
+            tool_threads::work work;
+            work.run = [self = shared_from_this(), what] { (self.get()->*what)(); };
+            work.has_ended = [call = call_] { return call->is_settled(); };
+            work.refuse = [call = call_] {
+                call->settle(failure(errc::would_deadlock,
+                                     "no thread is free for a host tool: all are in functions of calls that have "
+                                     "ended, and that have not returned; let these functions look at stop_requested() "
+                                     "or give them a bound"));
+            };
+            if (!places_.threads->run(std::move(work))) has_ended();
         });
     }
 
@@ -108,8 +119,7 @@ class tool_run : public std::enable_shared_from_this<tool_run> {
         auto const target = place().is_named() ? place().asio() : places_.session;
         auto const signal = std::make_shared<asio::cancellation_signal>();
         // Signals are for the executor of their coroutine alone.
-        call_->on_cancel(
-            [signal, target] { target->post([signal] { signal->emit(asio::cancellation_type::terminal); }); });
+        call_->on_cancel([signal, target] { target->post([signal] { emit_cancellation(*signal); }); });
         auto const ended = [call = call_, signal](std::exception_ptr thrown, tool_result returned) {
             if (thrown) returned = tool_result::failed(text_of(thrown));
             call->settle(std::move(returned).take());
@@ -118,7 +128,8 @@ class tool_run : public std::enable_shared_from_this<tool_run> {
             if (self->call_->is_settled()) return;
             auto const& body = self->tool_->body();
             auto work = body->begin(body, self->call_, std::move(self->arguments_));
-            spawn(target->get(), std::move(work), ended, signal->slot());
+            asio::any_io_executor const counted = counted_executor(target->get(), self->places_.threads);
+            spawn(counted, std::move(work), ended, signal->slot());
         };
         if (!target->post(start)) call_->settle(failure(errc::not_running, "the executor of the host tool is gone"));
     }
@@ -237,8 +248,9 @@ IPYBOX_DECL asio::awaitable<result<mcp::call_result>> tool_package::call(std::st
         auto slot = done.slot();
         auto call = std::make_shared<host_call>(places_.session, std::move(options.on_progress), std::move(done));
         if (slot.is_connected())
-            slot.assign([weak = std::weak_ptr(call)](asio::cancellation_type) {
+            slot.assign([weak = std::weak_ptr(call), threads = places_.threads](asio::cancellation_type) {
                 if (auto const waiting = weak.lock()) waiting->cancel(error(errc::cancelled, "the call was cancelled"));
+                threads->call_ended();
             });
         begin(found, std::move(call), std::move(arguments));
     };
@@ -248,6 +260,7 @@ IPYBOX_DECL asio::awaitable<result<mcp::call_result>> tool_package::call(std::st
 IPYBOX_DECL void tool_package::end_calls(std::vector<under_way> calls, std::string const& why) {
     for (auto const& each : calls)
         if (auto const call = each.call.lock()) call->cancel(error(errc::not_running, why));
+    places_.threads->call_ended();
 }
 
 IPYBOX_DECL void tool_package::end() {

@@ -6,6 +6,7 @@
 #include <ipybox/core/json_depth.hpp>
 #include <ipybox/core/json_is_finite.hpp>
 #include <ipybox/core/json_text.hpp>
+#include <ipybox/core/never_destroyed.hpp>
 #include <ipybox/core/utf8.hpp>
 #include <ipybox/mcp/call_result.hpp>
 #include <ipybox/tools/tool_result.hpp>
@@ -36,7 +37,7 @@ inline mcp::call_result structured_result(result<mcp::raw_json> written) {
 IPYBOX_DECL tool_result::tool_result() : returned_(std::make_shared<mcp::call_result>()) {}
 
 IPYBOX_DECL mcp::call_result const& tool_result::get() const noexcept {
-    static mcp::call_result const nothing;
+    static auto const& nothing = detail::never_destroyed<mcp::call_result>();
     return returned_ ? *returned_ : nothing;
 }
 

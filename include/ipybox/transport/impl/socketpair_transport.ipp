@@ -106,8 +106,7 @@ struct socketpair_transport::connection {
         auto const known = status.value_or(exit_status());
         bool const with_supervisor = status && known == exit_status(); // which alone knows how a kernel ended
         auto how = with_supervisor ? " with its supervisor, which has ended" : ": " + to_string(known);
-        if (known.signal == SIGXCPU)
-            how += ", it has used the processor time that its limits give (sandbox_limits::cpu_time)";
+        if (known.signal == SIGXCPU) how += ", it has used the processor time that its limits give (`cpu-time`)";
         if (known.exceeded) how += ", " + to_string(*known.exceeded);
         co_return error(errc::kernel_died, "the kernel died" + how).with_status(known);
     }
@@ -174,14 +173,31 @@ IPYBOX_DECL asio::awaitable<result<kernel_host::info>> socketpair_transport::sta
     co_return info;
 }
 
+namespace detail {
+
+/// The bytes of the strings that an object has as members: its JSON is longer.
+inline std::size_t size_of_texts(nlohmann::json const& object) {
+    std::size_t size = 0;
+    for (auto const& member : object)
+        if (member.is_string()) size += member.get_ref<std::string const&>().size();
+    return size;
+}
+
+} // namespace detail
+
 IPYBOX_DECL asio::awaitable<result<void>> socketpair_transport::send(jupyter::message m) {
     auto const c = connection_;
     if (!c) co_return failure(errc::not_running);
     if (m.id.empty()) m.id = jupyter::message::new_id();
+    // Escaping a text that is too long in any case takes seconds.
+    auto const too_large = [](std::size_t size) {
+        return failure(errc::message_too_large, "a message to the kernel has " + std::to_string(size) +
+                                                    " bytes as JSON, more than 256 MiB: pass data in a file");
+    };
+    if (auto const least = detail::size_of_texts(m.content); least > largest_message_to_kernel)
+        co_return too_large(least);
     auto bytes = to_stream_frame(m);
-    if (bytes.size() > largest_message_to_kernel)
-        co_return failure(errc::message_too_large, "a message to the kernel has " + std::to_string(bytes.size()) +
-                                                       " bytes as JSON, more than 256 MiB: pass data in a file");
+    if (bytes.size() > largest_message_to_kernel) co_return too_large(bytes.size());
     if (m.type == "execute_request") c->executing = m.id;
     co_return co_await connection::send(c, std::move(bytes));
 }
