@@ -1,8 +1,10 @@
+#include <ipybox/core/base64.hpp>
 #include <ipybox/core/json_text.hpp>
 
 #include <cli/json_output.hpp>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <string>
@@ -17,9 +19,24 @@ void write_line(output_file& out, json const& event) { out.write(json_text(event
 
 json path_or_null(std::filesystem::path const& path) { return path.empty() ? json() : json(path.string()); }
 
-json object_or_empty(std::string const& text) {
-    auto parsed = json::parse(text, nullptr, false);
-    return parsed.is_object() ? parsed : json::object();
+/// A JSON text on one line: between its values, kernels that are not ours may break it.
+std::string on_one_line(std::string text) {
+    std::ranges::replace_if(text, [](char c) { return c == '\n' || c == '\r'; }, ' ');
+    return text;
+}
+
+/// The values of a display by MIME type, as JSON text: a number in it has as many digits as it had.
+std::string data_of(display::mime_bundle const& data) {
+    std::string text = "{";
+    for (auto const& e : data.entries()) {
+        text += (text.size() > 1 ? "," : "") + json_text(json(e.type)) + ":";
+        switch (e.kind) {
+        case display::mime_bundle::encoding::text: text += json_text(json(e.value)); break;
+        case display::mime_bundle::encoding::bytes: text += json_text(json(base64_encode(e.value))); break;
+        case display::mime_bundle::encoding::json: text += on_one_line(e.value); break;
+        }
+    }
+    return text + "}";
 }
 
 /// The `status` of a cell that failed, and the `ename` where no exception has one.
@@ -46,18 +63,20 @@ json error_of(error const& error) {
 } // namespace
 
 void json_output::text(std::size_t cell, output_chunk const& chunk) {
-    write_line(out_, {{"event", "chunk"}, {"cell", cell}, {"stream", to_string(chunk.stream)}, {"text", chunk.text}});
+    json event{{"event", "chunk"}, {"cell", cell}, {"stream", to_string(chunk.stream)}, {"text", chunk.text}};
+    if (chunk.replaces_line) event["replaces_line"] = true;
+    write_line(out_, event);
 }
 
 void json_output::shown(std::size_t cell, display const& shown) {
-    write_line(out_, {{"event", "display"},
-                      {"cell", cell},
-                      {"kind", to_string(shown.kind)},
-                      {"data", shown.data.to_json()},
-                      {"metadata", object_or_empty(shown.metadata)},
-                      {"display_id", shown.id.empty() ? json() : json(shown.id)},
-                      {"image", path_or_null(shown.image)},
-                      {"spill_file", path_or_null(shown.spill_file)}});
+    json const begin{{"event", "display"}, {"cell", cell}, {"kind", to_string(shown.kind)}};
+    json const end{{"display_id", shown.id.empty() ? json() : json(shown.id)},
+                   {"image", path_or_null(shown.image)},
+                   {"spill_file", path_or_null(shown.spill_file)}};
+    auto line = json_text(begin);
+    line.back() = ',';
+    line += R"("data":)" + data_of(shown.data) + R"(,"metadata":)" + on_one_line(shown.metadata) + ",";
+    out_.write(line + json_text(end).substr(1) + '\n');
 }
 
 void json_output::cleared(std::size_t cell) { write_line(out_, {{"event", "clear"}, {"cell", cell}}); }

@@ -263,7 +263,7 @@ void add_run_command(CLI::App& program, run_options& options, double& timeout, a
            [&options](double seconds) {
                options.end_grace = std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(seconds));
            },
-           "Seconds that threads and exit functions may take at the end (default: 1)")
+           "Seconds that threads and exit functions may take at the end (default: 10)")
         ->type_name("S")
         ->check(check_seconds_or_none);
     add_working_dir_option(run, options.working_dir);

@@ -28,7 +28,7 @@ enum class approval_choice {
 struct run_options : box_options {
     text_source source;
     std::vector<std::string> arguments; ///< of the code, behind its file
-    std::chrono::milliseconds end_grace = std::chrono::seconds(1);
+    std::chrono::milliseconds end_grace = std::chrono::seconds(10);
     std::optional<std::chrono::milliseconds> timeout;
     std::filesystem::path spill_dir;
     std::uint64_t calls_per_cell = usual_calls_per_cell;

@@ -1,3 +1,5 @@
+#include <ipybox/execution/display_text.hpp>
+
 #include <cli/terminal_output.hpp>
 
 #include <sstream>
@@ -23,7 +25,7 @@ void terminal_output::shown(std::size_t, display const& shown) {
         out_.write_lines("image: " + shown.image.string());
     else if (!shown.spill_file.empty())
         out_.write_lines("display: " + shown.spill_file.string());
-    else if (auto const* plain = shown.data.find("text/plain"))
+    else if (auto const* plain = ipybox::detail::display_text(shown))
         out_.write_lines(*plain);
 }
 

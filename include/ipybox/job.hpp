@@ -91,6 +91,10 @@ class job {
      */
     [[nodiscard]] output_part output(std::uint64_t from = 0, std::uint64_t to = npos) const;
 
+    /// The same from a position on, for a look: the last line may still be overwritten, as progress bars are, while
+    /// `output` keeps what it has told of.
+    [[nodiscard]] output_part preview(std::uint64_t from = 0) const;
+
     /// Raises KeyboardInterrupt in the code, as Ctrl-C would; the job ends as the code makes it end. Nothing happens
     /// while the kernel does not run this job. Returns at once.
     void interrupt() const;

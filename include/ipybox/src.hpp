@@ -244,6 +244,7 @@
 #include <ipybox/session/impl/session.ipp>
 #include <ipybox/session/impl/session_handle.ipp>
 #include <ipybox/session/impl/session_settings.ipp>
+#include <ipybox/session/impl/terminal_line.ipp>
 #include <ipybox/session/impl/unprotected_file.ipp>
 #include <ipybox/session/impl/value_request.ipp>
 #include <ipybox/tools/impl/host_call.ipp>

@@ -10,11 +10,19 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from socket import socket
 
+    from ipybox_kernel.journal import Leftovers
+
 
 class Outputs:
-    """The pipes for descriptors 1 and 2 of a kernel. The host reads what a kernel that dies has left in them."""
+    """The pipes for descriptors 1 and 2 of a kernel, and the journal of its streams.
+
+    The host reads what a kernel that dies has left in the pipes.
+    """
 
     def __init__(self) -> None:
+        from ipybox_kernel.journal import Journal
+
+        self.journal = Journal()
         self.pipes: list[tuple[int, int]] = []
         try:
             for _ in range(2):
@@ -24,12 +32,17 @@ class Outputs:
             raise Refused("fork", f"a pipe for the output of the kernel: {error.strerror}") from None
 
     def reading_ends(self) -> list[int]:
-        """Those of the host. The others are closed: they are the kernel's."""
-        for _, end in self.pipes:
-            os.close(end)
+        """Those of the host."""
         return [end for end, _ in self.pipes]
 
+    def leftovers(self) -> Leftovers:
+        """What the supervisor keeps until the kernel has ended."""
+        from ipybox_kernel.journal import Leftovers
+
+        return Leftovers(self.journal, [end for _, end in self.pipes])
+
     def close(self) -> None:
+        self.journal.close()
         for pipe in self.pipes:
             for end in pipe:
                 os.close(end)

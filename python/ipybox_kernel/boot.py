@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import fcntl
 import json
 import marshal
@@ -36,11 +37,20 @@ FIRST = (
 )  # what a start imports at once
 
 
+SHARED = ("sys", "warnings", "getpass", "builtins")  # modules that the package changes for all code
+
+
 class Sources:
-    """Importer of ``ipybox_kernel``, a package that exists only as texts. ``linecache`` asks it for source lines."""
+    """Importer of ``ipybox_kernel``, a package that exists only as texts. ``linecache`` asks it for source lines.
+
+    What its modules use of Python are copies: whatever code of a cell puts into `json`, `os` or `builtins` is not seen
+    here.
+    """
 
     def __init__(self, texts: dict[str, str]) -> None:
         self.texts = texts
+        self.builtins = dict(vars(builtins))
+        self.own: dict[str, ModuleType] = {}  # copies of modules, by their names
         self.helper: Helper | None = None
         self.compiled: dict[str, bytes] = {}
 
@@ -63,7 +73,22 @@ class Sources:
         """An ordinary one."""
 
     def exec_module(self, module: ModuleType) -> None:
-        exec(self.get_code(module.__name__), module.__dict__)
+        names = vars(module)
+        names["__builtins__"] = self.builtins
+        exec(self.get_code(module.__name__), names)
+        for name, value in names.items():
+            if type(value) is ModuleType and value.__name__.partition(".")[0] in sys.stdlib_module_names:
+                names[name] = self.copy(value)
+
+    def copy(self, module: ModuleType) -> ModuleType:
+        """A module of the standard library for the package alone. One that is changed here is shared."""
+        name = module.__name__
+        if name in SHARED:
+            return module
+        if name not in self.own:
+            self.own[name] = ModuleType(name)
+            vars(self.own[name]).update(vars(module))
+        return self.own[name]
 
     def get_code(self, name: str) -> CodeType:
         if self.helper and name in self.helper.names:

@@ -50,7 +50,7 @@ def become_kernel(kernel: HandlersKernel, birth: Birth) -> None:
         guards.confine(birth.allow)
     else:
         landlock.keep_signals_in()
-    kernel.run(Link(birth.stream), birth.outputs.pipes, birth.restore_cwd, birth.first)
+    kernel.run(Link(birth.stream), birth.outputs.pipes, birth.outputs.journal, birth.restore_cwd, birth.first)
 
 
 def environment(env: dict[str, str], caches: Caches) -> dict[str, str]:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from ipybox_kernel.broker import Broker
     from ipybox_kernel.isolation import Isolation
+    from ipybox_kernel.journal import Leftovers
     from ipybox_kernel.watchdog import Excess, Watchdog
 
 
@@ -30,12 +31,14 @@ class Children:
         self.living: set[int] = set()
         self.ended: dict[int, int] = {}  # pid -> wait status, until what it left behind is gone
         self.entrances: dict[int, int] = {}  # kernel -> the file by which its programs enter its control group
+        self.leftovers: dict[int, Leftovers] = {}  # of kernels, until their end has been reported
         self.watchdog: Watchdog | None = None  # from the first code on that runs for long
         self.excesses: dict[int, Excess] = {}  # for which kernels were ended
 
-    def add_kernel(self, pid: int, env: dict[str, str], entrance: int | None) -> None:
+    def add_kernel(self, pid: int, env: dict[str, str], entrance: int | None, leftovers: Leftovers) -> None:
         """A kernel was forked."""
         self.living.add(pid)
+        self.leftovers[pid] = leftovers
         self.broker.environments[pid] = env
         if entrance is not None:
             self.entrances[pid] = os.dup(entrance)
@@ -140,6 +143,8 @@ class Children:
         excess = self.excesses.pop(pid, None)
         if excess and number == signal.SIGKILL:
             event["exceeded"] = excess.described()
+        if pid in self.leftovers:
+            self.leftovers.pop(pid).deliver()
         self.tell(event)
 
     def end(self) -> NoReturn:
@@ -156,6 +161,8 @@ class Children:
         """For forked children."""
         for entrance in self.entrances.values():
             os.close(entrance)
+        for leftovers in self.leftovers.values():
+            leftovers.close()
 
 
 def peek() -> int | None:

@@ -6,10 +6,8 @@ start programs say so in a sentence, for people.
 
 from __future__ import annotations
 
-import _posixsubprocess
+import importlib
 import os
-import pty
-import subprocess
 from collections.abc import Callable
 from typing import Any
 
@@ -59,13 +57,14 @@ def explain() -> None:
     """Makes Python say what to do instead. The filter would only say that it is not permitted."""
     names = ("system", "posix_spawn", "posix_spawnp", "execv", "execve", "spawnv", "spawnve", "spawnvp", "spawnvpe")
     for name in names:  # the other ones call these
-        replace(os, name)
-    for module in (pty, _posixsubprocess, subprocess):
-        replace(module, "spawn" if module is pty else "fork_exec" if module is _posixsubprocess else "_fork_exec")
+        replace("os", name)
+    for module, name in (("pty", "spawn"), ("_posixsubprocess", "fork_exec"), ("subprocess", "_fork_exec")):
+        replace(module, name)
 
 
-def replace(module: Any, name: str) -> None:
+def replace(owner: str, name: str) -> None:
     """Replaces a function by one that says why it does not do what it did."""
+    module = importlib.import_module(owner)  # the one of code, which is not the one that is seen here
     original: Callable[..., Any] | None = getattr(module, name, None)
     if original is None:
         return

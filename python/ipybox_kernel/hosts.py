@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import socket
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 #: So many connections wait in the system's queue.
 BACKLOG = 128
 
@@ -25,3 +29,14 @@ def environment(listener: socket.socket) -> dict[str, str]:
     proxy = f"http://127.0.0.1:{listener.getsockname()[1]}"
     variables = {"HTTP_PROXY": proxy, "HTTPS_PROXY": proxy, "ALL_PROXY": proxy, "NO_PROXY": INSIDE}
     return {**variables, **{name.lower(): value for name, value in variables.items()}}
+
+
+def are_out_of_reach(env: Mapping[str, str]) -> bool:
+    """Whether programs reach no host with this environment: there is no proxy, and no network but the loopback."""
+    if any(name.lower().endswith("_proxy") and name.lower() != "no_proxy" for name in env):
+        return False
+    try:
+        with open("/proc/net/dev") as devices:
+            return all(line.lstrip().startswith("lo:") for line in devices if ":" in line)
+    except OSError:
+        return False

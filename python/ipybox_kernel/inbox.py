@@ -13,7 +13,7 @@ READ = 64 << 10  # what is larger is read into memory of its own
 FLAGS = socket.MSG_DONTWAIT | socket.MSG_CMSG_CLOEXEC
 ROOM = socket.CMSG_SPACE(8 * 4)
 
-decode = json.JSONDecoder().raw_decode
+scan = json.JSONDecoder().scan_once  # written in C: code cannot change how it works
 
 
 class Answer(NamedTuple):
@@ -90,7 +90,10 @@ class Inbox:
     def _parse(self, frame: memoryview) -> Answer:
         body = 8 + int.from_bytes(frame[4:8], "little")
         text = str(frame[8:body], "utf-8")
-        head, end = decode(text)  # a third of the time of `json.loads`
+        try:
+            head, end = scan(text, 0)  # a third of the time of `json.loads`
+        except StopIteration:
+            raise ValueError("a frame without a head") from None
         if not isinstance(head, dict) or end < len(text) or body > len(frame):
             raise ValueError("a frame without a head")
         if len(self.descriptors) < (count := head.get("descriptors", 0)):

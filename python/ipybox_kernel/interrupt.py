@@ -52,8 +52,7 @@ class Interrupts:
         self.handled = 0  # signals that Python's handler has got
         self.arrived = self.arrival = -1  # both ends of a pipe that the system's signal handler writes to
 
-    def install(self, loop: asyncio.AbstractEventLoop) -> None:
-        self.loop = loop
+    def install(self) -> None:
         self.main = threading.get_ident()
         # A signal that came just before the main thread began to wait leaves no other trace.
         self.arrived, self.arrival = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)

@@ -6,7 +6,6 @@ import asyncio
 import builtins
 import gc
 import getpass
-import inspect
 import os
 import socket
 import sys
@@ -15,7 +14,7 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from ipykernel.ipkernel import IPythonKernel
 from IPython.core.error import StdinNotImplementedError
@@ -25,18 +24,23 @@ from ipybox_kernel.cells import Cells, name_cells_in_warnings
 from ipybox_kernel.formats import PlainFormats
 from ipybox_kernel.interrupt import interrupts
 from ipybox_kernel.leaving import Exit, exit_code
-from ipybox_kernel.loop import MainLoop, drive, readable
+from ipybox_kernel.loop import MainLoop
+from ipybox_kernel.serving import Serving
 from ipybox_kernel.session import Sink
 from ipybox_kernel.shell import ShellCommands
 from ipybox_kernel.streams import Streams
-from ipybox_kernel.tracebacks import Tracebacks, as_interrupt, describe
+from ipybox_kernel.tracebacks import Tracebacks, Unbegun, as_interrupt, describe
 from ipybox_kernel.warming import WarmUp
-from ipybox_kernel.wire import CONTROL, IOPUB, SHELL, STDIN, Link
+from ipybox_kernel.wire import IOPUB, SHELL, STDIN, Link
+
+if TYPE_CHECKING:
+    from ipybox_kernel.journal import Journal
+    from ipybox_kernel.originals import Originals
 
 END_OF_INPUT = "\x04"
 
 
-class HandlersKernel(IPythonKernel):
+class HandlersKernel(Serving, IPythonKernel):
     """ipykernel's own handlers, over a Link."""
 
     level = "handlers"
@@ -51,7 +55,7 @@ class HandlersKernel(IPythonKernel):
         self.program_magics = magics.of_programs(self.shell)
         # ipykernel's compiler invents files, for its debugger; IPython trips over them
         self.cells = self.shell.compile = Cells(self.shell.input_transformer_manager.cleanup_transforms)
-        self.tracebacks = Tracebacks(self.shell, self.cells, self.publish_error)
+        self.tracebacks = Tracebacks(self.shell, self.cells, self.publish_error, self.mend)
         self.warm_up = WarmUp(self.shell)
         self.shell.displayhook.quiet = self.quiet
         self.formats = PlainFormats(self.shell.display_formatter)
@@ -61,6 +65,7 @@ class HandlersKernel(IPythonKernel):
             namespace.update(exit=self.shell.exiter, quit=self.shell.exiter)
         self.loop_runner = self.shell.loop_runner
         self.link: Link | None = None
+        self.originals: Originals | None = None
         self.backlog: deque[tuple[int, list[memoryview]]] = deque()  # requests that came while a cell read input
         self.home: str | None = None  # where a cell that went elsewhere is brought back to
         self.exit_status = 0  # of this process, when it ends by itself
@@ -68,7 +73,9 @@ class HandlersKernel(IPythonKernel):
 
     # Life
 
-    def run(self, link: Link, outputs: list[tuple[int, int]], restore_cwd: bool, first: bool) -> NoReturn:
+    def run(
+        self, link: Link, outputs: list[tuple[int, int]], journal: Journal, restore_cwd: bool, first: bool
+    ) -> NoReturn:
         """Lives as a kernel, until ``exit()``, a request to shut down or the end of file.
 
         The first one of a supervisor prepares its first error. Later ones are forked from one that is warm; those that
@@ -79,19 +86,18 @@ class HandlersKernel(IPythonKernel):
         name_cells_in_warnings(self.cells)
         self.home = os.getcwd() if restore_cwd else None
         self.session.connect(link)
-        loop = asyncio.new_event_loop()
-        asyncio.set_event_loop(loop)
-        interrupts.install(loop)
-        self.streams.open(outputs)
+        interrupts.install()
+        self.streams.open(outputs, journal)
         builtins.input, getpass.getpass = self.raw_input, self.getpass
         sys.breakpointhook = debugging.stop
-        self.io_loop = MainLoop(loop)
+        self.io_loop = MainLoop()
+        self.io_loop.mend = self.mend_loop
         self.shell_channel_thread = self.main_thread()
         if first and not self.tracebacks.rendered:
             self.warm_up.plan()
         own = shutdown.open_for_writing()
         self.publish_status("starting")
-        drive(loop, loop.create_task(self.serve(loop)))
+        self.serve()
         shutdown.end(self.streams, self.shell, self.exit_status, own)
 
     def connect_actions(self, stream: socket.socket) -> None:
@@ -112,77 +118,6 @@ class HandlersKernel(IPythonKernel):
         assert self.link
         self.streams.flush_before_question()
         return self.link.sent - 1  # the first one, a sign of life, has number 0
-
-    async def serve(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Handles requests, one after the other. Returns between two of them."""
-        assert self.link
-        while not self.shell.exit_now:
-            try:
-                message = self.backlog.popleft() if self.backlog else self.link.receive()
-            except EOFError:
-                return
-            if message and self.is_shutdown(*message):
-                return
-            if message:
-                await self.handle(*message)
-            else:
-                await self.rest(loop, self.link.socket.fileno())
-
-    async def rest(self, loop: asyncio.AbstractEventLoop, fd: int) -> None:
-        """Waits until there is something to read. If that takes a while, the first error is prepared meanwhile."""
-        while not await readable(loop, fd, self.warm_up.wait if self.warm_up.pieces else None):
-            if self.tracebacks.rendered:
-                self.warm_up.drop()
-            else:
-                self.warm_up.step()
-
-    def is_shutdown(self, channel: int, frames: list[memoryview]) -> bool:
-        """Whether the host wants this kernel to end. It does not ask while a cell runs."""
-        return channel == CONTROL and self.session.parse(frames)["msg_type"] == "shutdown_request"
-
-    async def handle(self, channel: int, frames: list[memoryview]) -> None:
-        """Handles one message of the host. Whatever happens, a request is answered."""
-        if channel != SHELL:
-            return  # late: this input is not waited for, the cell to be interrupted has ended
-        request = self.session.parse(frames)
-        self.session.begin(request, frames)
-        try:
-            try:
-                self.set_parent([], request)
-                interrupts.arm(cell=request["msg_type"] == "execute_request")
-                if interrupts.early:
-                    self.check_early_interrupt(request)
-                handler = self.shell_handlers[request["msg_type"]]
-                result = handler(self.replies, [], request)
-                if inspect.isawaitable(result):
-                    await result
-            finally:
-                interrupts.disarm()
-        except BaseException as error:
-            interrupts.disarm()
-            self.refuse(request, error)
-
-    def check_early_interrupt(self, request: dict[str, Any]) -> None:
-        """Stops a request whose interrupt came before it was read: its announcement is right behind it."""
-        interrupts.early = False
-        if not self.link:
-            return
-        with interrupts:
-            while message := self.link.receive():
-                if message[0] == CONTROL:
-                    announced = self.session.parse(message[1])
-                    if announced["content"].get("msg_id") == request["msg_id"]:
-                        raise KeyboardInterrupt
-                else:
-                    self.keep(*message)
-
-    def refuse(self, request: dict[str, Any], error: BaseException) -> None:
-        """Answers a request that could not be handled."""
-        kind, _, suffix = request["msg_type"].rpartition("_")
-        self.streams.flush()
-        if suffix == "request":
-            content = {"status": "error", "execution_count": self.execution_count, **describe(error)}
-            self.session.send(self.replies, f"{kind}_reply", content, request)
 
     def main_thread(self) -> Any:
         """ipykernel 7 asks it whether a cell runs in the main thread, ipykernel 6 does not."""
@@ -222,12 +157,13 @@ class HandlersKernel(IPythonKernel):
         self.shell.displayhook.do_full_cache = store_history  # else there are no numbers for `Out`
         try:
             try:
-                reply = await self.run_cell(code, silent, store_history, user_expressions or {})
+                reply = await self.run_mended(code, silent, store_history, user_expressions or {})
             finally:
                 interrupts.disarm()
             error = self.tracebacks.display_error
         except BaseException as stopped:
             interrupts.disarm()
+            self.mend()
             reply, error = self.reply({}), as_interrupt(stopped)
             self.tracebacks.show((type(error), error, error.__traceback__))
         if error is not None:
@@ -237,6 +173,17 @@ class HandlersKernel(IPythonKernel):
         self.tell_exit(reply)
         self.finish_cell()
         return reply
+
+    async def run_mended(self, *cell: Any) -> dict[str, Any]:
+        """Runs a cell; once more if the machinery could not even begin it, for what earlier code has replaced."""
+        try:
+            return await self.run_cell(*cell)
+        except Unbegun:
+            return await self.run_cell(*cell)
+        except Exception:
+            if interrupts.begun or not self.mend():
+                raise
+            return await self.run_cell(*cell)
 
     def tell_exit(self, reply: dict[str, Any]) -> None:
         """Adds the exit code of a cell that wants to leave. ``exit()`` is no error: its cell has come to its end."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import sys
 from collections.abc import Coroutine
@@ -74,7 +73,7 @@ class LeanKernel(HandlersKernel):
         task = None
         try:
             with interrupts:  # a task without an owner would run beside the next cells, and take their interrupts
-                task = interrupts.task = asyncio.get_running_loop().create_task(cell)
+                task = interrupts.task = self.io_loop.task(cell)
             return await task
         finally:
             interrupts.task = None

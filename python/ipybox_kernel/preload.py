@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import fnmatch
 import gc
 import importlib
@@ -55,6 +54,7 @@ def kernel(level: str, modules: list[str]) -> HandlersKernel:
         classes = import_kernel()
         built = build([classes[level]] if level in classes else list(classes.values()))
     from ipybox_kernel.child import DEFAULTS  # needs what import_kernel has found
+    from ipybox_kernel.originals import Originals
 
     os.environ.update(DEFAULTS)  # matplotlib takes its backend from there when it is imported
     for module in FOR_ACTIONS:
@@ -63,6 +63,7 @@ def kernel(level: str, modules: list[str]) -> HandlersKernel:
     for module in modules:
         preload_module(module)
     know_modules()
+    built.originals = Originals()
     settle()
     return built
 
@@ -166,12 +167,13 @@ def settle() -> None:
 def rehearse(built: HandlersKernel, code: str) -> list[dict[str, Any]]:
     """Runs a cell without a host and without a trace; returns the messages."""
     recorder = Recorder()
+    from ipybox_kernel.loop import MainLoop
+
     built.session.connect(recorder)
     with pristine(built.shell), stage(built):
-        loop = asyncio.new_event_loop()
-        loop.run_until_complete(built.handle(0, cell(code)))
-        loop.close()
-        del loop  # with the coroutines that are left in it: IPython remembers how they end
+        built.io_loop = MainLoop()
+        built.take(0, cell(code))
+        built.io_loop.end()  # with the coroutines that are left in it: IPython remembers how they end
     return recorder.messages
 
 

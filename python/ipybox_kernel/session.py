@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import uuid
 from typing import Any
 
@@ -42,7 +41,7 @@ class LeanSession(Session):
 
     def parse(self, frames: list[memoryview]) -> dict[str, Any]:
         """A message of the host as ipykernel's handlers want it."""
-        header, parent, metadata, content = (json.loads(str(frame, "utf-8")) for frame in frames[:4])
+        header, parent, metadata, content = map(wire.from_json, frames[:4])
         return {
             "header": header,
             "msg_id": header["msg_id"],

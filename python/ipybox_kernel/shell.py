@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import select
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from IPython.utils.text import LSString, SList
 
+from ipybox_kernel import hosts, packages
 from ipybox_kernel.pipe import Pump
 
 if TYPE_CHECKING:
@@ -19,6 +21,13 @@ if TYPE_CHECKING:
 
 SHELL = "/bin/sh"
 INTERRUPT_GRACE = 0.25
+INSTALLS = re.compile(r"\b(?:pip[\d.]*|conda|mamba)\s+(?:-\S+\s+)*install\b|\buv\s+(?:pip\s+install|add)\b")
+NO_NETWORK = "[ipybox] pip reaches no index here: the kernel has no network. "
+WITH_LAYER = "%pip install, without options, has the host fetch packages.\n"
+WITHOUT_LAYER = (
+    "Packages come from outside: by the tool install_package of `ipybox mcp`; with `ipybox run --packages DIR`, where "
+    "%pip install has the host fetch them; or into the environment of this kernel, by its pip, before it starts.\n"
+)
 
 Write = Callable[[str], Any]
 
@@ -76,6 +85,8 @@ class ShellCommands:
     def finish(self, command: str, code: int) -> None:
         """A command has ended with this exit code."""
         self.shell.user_ns["_exit_code"] = code
+        if code and INSTALLS.search(command) and hosts.are_out_of_reach(os.environ):
+            print(NO_NETWORK + (WITH_LAYER if packages.layer else WITHOUT_LAYER), end="", file=sys.stderr)
         if getattr(self.shell, "system_raise_on_error", False) and code:
             raise subprocess.CalledProcessError(code, command)
 

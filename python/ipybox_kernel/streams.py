@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ipybox_kernel.interrupt import interrupts
+from ipybox_kernel.journal import ROOM, Journal
 from ipybox_kernel.pipe import Room, available, text_decoder, write_all
 from ipybox_kernel.service import Service
 from ipybox_kernel.session import LeanSession
 
-CHUNK = 128 << 10  # characters that may be pending
 MAX_TEXT = 1 << 20  # bytes of text in one message
 NEWLINE = ord("\n")
 RAW_TEXT = 512  # longer text travels as a buffer
@@ -41,7 +41,7 @@ class Channel(io.BufferedIOBase):
         return self.number
 
     def write(self, data: Any) -> int:
-        """Sends valid UTF-8. TextIOWrapper has forgotten it by now: it must all be gone before anything is raised."""
+        """Sends valid UTF-8. It must all be gone before anything is raised."""
         with interrupts:
             if self.streams.forked:
                 write_all(self.number, data)
@@ -64,45 +64,54 @@ class Channel(io.BufferedIOBase):
 class Out(io.TextIOWrapper):
     """``sys.stdout`` or ``sys.stderr``.
 
-    TextIOWrapper keeps what is pending, and gives it all away under the lock of the streams. It must not do so by
-    itself when much is pending: before CPython 3.12.5 that loses text of other threads. And there is no BufferedWriter
-    below, which would write its bytes again after an exception.
+    What is pending is in the journal of the streams, and leaves it under their lock. TextIOWrapper would keep it in
+    memory that is gone when the process dies; in a forked child of a cell, it does so.
     """
 
     def __init__(self, name: str, number: int, streams: Streams) -> None:
         self.channel = Channel(name, number, streams)
         super().__init__(self.channel, "utf-8", "backslashreplace", newline="\n")
-        self._CHUNK_SIZE = 1 << 30
         self.streams = streams
         self.capture: Capture | None = None
         self.dirty = False
         self._binary = Binary(self)
-        self.write, self._close_room = self._writer()  # type: ignore[method-assign]
+        self._write, self._close_room = self._writer()
+        self.write = self._write  # type: ignore[method-assign]
 
     def _writer(self) -> tuple[Callable[[str], int], Callable[[], None]]:
-        """``write``, as a closure for speed, and what makes its next call a slow one."""
-        put, send, room = super().write, super().flush, 0
+        """``write``, as a closure for speed, and what makes its next call a slow one.
+
+        No call stands between the look at the room and `put`: no other thread runs between them.
+        """
+        encode, put, room = str.encode, self.streams.journal.put, 0
 
         def write(text: str) -> int:
             nonlocal room
-            if (size := len(text)) > room:
-                return write_slowly(text)
+            try:
+                data = encode(text)
+            except UnicodeEncodeError:
+                data = encode(text, "utf-8", str(self.errors))
+            if (size := len(data)) > room:
+                return write_slowly(text, data)
             room -= size
-            return put(text)
+            put(data)
+            return len(text)
 
-        def write_slowly(text: str) -> int:
-            nonlocal room
+        def write_slowly(text: str, data: bytes) -> int:
+            nonlocal room, put
             with interrupts, self.streams.lock:
                 if self.dirty:
-                    send()
+                    self.flush_text()
                 else:
                     self.streams.switch_to(self)
-                    self.dirty = True
-                room = max(0, CHUNK - len(text))
-                for start in range(0, len(text), CHUNK):  # in parts: fresh memory for copies of it all is slow
-                    put(text[start : start + CHUNK])
-                    if not room:
-                        send()
+                self.dirty = True
+                if len(data) > ROOM:
+                    self.channel.write(data)
+                    return len(text)
+                self.streams.journal.begin(self.channel.number)
+                put = self.streams.journal.put
+                room = ROOM - len(data)
+                put(data)
             return len(text)
 
         def close_room() -> None:
@@ -121,8 +130,12 @@ class Out(io.TextIOWrapper):
     def flush_text(self) -> None:
         """Sends what is pending here; for those who hold the lock."""
         self._close_room()
-        self.dirty = False
-        super().flush()
+        dirty, self.dirty = self.dirty, False
+        if self.streams.forked:
+            super().flush()
+        elif dirty and (text := self.streams.journal.pending()):
+            self.channel.write(text)
+            self.streams.journal.clear()
 
     @property
     def buffer(self) -> Any:
@@ -139,6 +152,8 @@ class Out(io.TextIOWrapper):
     def reconfigure(self, *, encoding: str | None = None, errors: str | None = None, **other: Any) -> None:
         """Keeps UTF-8, which the host wants, whatever the cell would like."""
         super().reconfigure(errors=errors or ("strict" if encoding else None), **other)
+        end = other.get("newline", "\n")
+        self.write = self._write if end not in ("\r", "\r\n") else lambda text: self._write(text.replace("\n", end))
 
     def close(self) -> None:
         """Only flushes: a cell that closes its stdout must not silence the next one."""
@@ -149,9 +164,8 @@ class Out(io.TextIOWrapper):
         if self.capture:
             os.close(self.capture.fd)
             self.capture = None
+        super().reconfigure(line_buffering=True)
         self.write = super().write  # type: ignore[method-assign]
-        self._CHUNK_SIZE = 8192
-        self.reconfigure(line_buffering=True)
 
 
 class Binary(io.BufferedIOBase):
@@ -224,6 +238,7 @@ class Streams:
         self.sink = sink
         self.forked = False
         self.service: Service | None = None
+        self.journal = Journal()
         self.out = Out("stdout", 1, self)
         self.err = Out("stderr", 2, self)
         self.room = Room(MAX_TEXT)  # for both pipes, which are read under the lock
@@ -233,8 +248,9 @@ class Streams:
         """Held from taking output to sending it, so that no thread overtakes another."""
         return self.session.link.lock
 
-    def open(self, pipes: list[tuple[int, int]]) -> None:
+    def open(self, pipes: list[tuple[int, int]], journal: Journal) -> None:
         """Takes descriptors 1 and 2 for these pipes and starts to send over the link of the session."""
+        self.journal = journal
         for out, pipe in zip((self.out, self.err), pipes, strict=True):
             out.capture = Capture(out, self, pipe)
         pumps = {out.capture.fd: out.capture.pump for out in (self.out, self.err) if out.capture}

@@ -201,6 +201,8 @@ class Supervisor:
                 given["PATH"] = self.closed_path(given)
             env.update(child.environment(given, places))
             env.update(hosts.environment(listener) if listener else {})
+            if hosts.are_out_of_reach(env):
+                env.setdefault("PIP_RETRIES", "0")  # it would wait for nine seconds
             return env
 
         def directory() -> str | None:
@@ -231,7 +233,7 @@ class Supervisor:
                 cpu_time=self.cpu_time,
                 first=self.forks == 0,
             )
-        self.children.add_kernel(kernel.pid, env, entrance)
+        self.children.add_kernel(kernel.pid, env, entrance, outputs.leftovers())
         self.isolation.add(kernel)
         self.forks += 1
         if self.forks == 2:

@@ -12,24 +12,32 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
-from IPython.core.error import UsageError
+from IPython.core.error import InputRejected, UsageError
 
 from ipybox_kernel.cells import Cells
 from ipybox_kernel.interrupt import interrupts
 from ipybox_kernel.plain_traceback import plain_traceback
 
 RENDERERS = {"stack_data", "executing", "asttokens", "pure_eval"}
+EXPECTED = (SyntaxError, InputRejected, UsageError)  # of cells that do not begin
 MAX_CHAIN = 100  # exceptions that are looked at
 HIDDEN = {"IPython", "ipykernel", "ipybox_kernel", "decorator", *RENDERERS}
+
+
+class Unbegun(Exception):
+    """A cell could not begin, for what earlier code had replaced; that is put back."""
 
 
 class Tracebacks:
     """Takes the place of ``shell.showtraceback``, and remembers what the reply to the cell has to say."""
 
-    def __init__(self, shell: Any, cells: Cells, publish: Callable[[dict[str, Any]], None]) -> None:
+    def __init__(
+        self, shell: Any, cells: Cells, publish: Callable[[dict[str, Any]], None], mend: Callable[[], bool]
+    ) -> None:
         self.shell = shell
         self.cells = cells
         self.publish = publish
+        self.mend = mend  # puts back what code has replaced; whether there was anything
         self.display_error: BaseException | None = None
         self.left: SystemExit | None = None  # what the cell has raised to leave
         self.rendered = False  # whether IPython has formatted one
@@ -59,6 +67,8 @@ class Tracebacks:
             print("No traceback available to show.", file=sys.stderr)
             return
         error = as_interrupt(error)
+        if interrupts.armed and not interrupts.begun and not isinstance(error, EXPECTED) and self.mend():
+            raise Unbegun
         if isinstance(error, SystemExit):
             self.left = error
             if self.shell.exit_now:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import json.encoder
 import re
 import select
 import socket
@@ -25,15 +26,28 @@ MAX_HEADER = 64 << 10
 MAX_VALUES = 100_000
 MAX_DISPLAYED_VALUES = 1_000_000
 MAX_FRAMES = 255
+MAX_DEPTH = 480  # of arrays and objects, in any JSON: the host takes 500
 DISPLAYS = ("display_data", "execute_result", "update_display_data")
 MARKS = (b"[", b"{", b",", b":")
 STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 RAW_VALUE = 4096  # MIME values above this many characters travel as buffers
 
 Frame: TypeAlias = "bytes | memoryview"
 Content = dict[str, Any]
 
-_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=json_default).encode
+_scan = json.JSONDecoder().scan_once  # written in C, as is the encoder: code cannot change how they work
+_encoder = json.encoder.c_make_encoder or json.encoder._make_iterencode
+_quote = json.encoder.encode_basestring
+
+
+def from_json(text: Frame) -> Any:
+    """The value of JSON in UTF-8 that begins with the value."""
+    return _scan(str(text, "utf-8"), 0)[0]
+
+
+def _encode(value: Any) -> str:
+    return "".join(_encoder({}, json_default, _quote, None, ":", ",", False, False, False)(value, 0))
 
 
 def to_json(value: Any) -> bytes:
@@ -50,10 +64,16 @@ def fitting(kind: str, content: Content) -> bytes:
     text = to_json(content)
     shown = kind in DISPLAYS
     most = MAX_DISPLAYED_VALUES if shown else MAX_VALUES
-    if fits(text, MAX_CONTENT, most):
+    deep = is_deep(text)
+    if fits(text, MAX_CONTENT, most) and not deep:
         return text
     if kind.startswith("comm_"):
         return b"{}"  # the host has no use for it
+    if shown and deep:
+        types = ", ".join(map(str, content.get("data", ())))
+        raise ValueError(
+            f"a display ({types}) is nested more than {MAX_DEPTH} levels deep: the host takes no more; display less"
+        )
     if shown:
         raise ValueError(
             f"a display has {len(text)} bytes of JSON, in more than {most} values or {MAX_CONTENT >> 20} MiB: "
@@ -61,7 +81,7 @@ def fitting(kind: str, content: Content) -> bytes:
         )
     for longest, items in (1 << 18, 1 << 12), (1 << 12, 1 << 8), (1 << 8, 1 << 6):
         text = to_json(shortened(content, longest, items))
-        if fits(text, MAX_CONTENT, most):
+        if fits(text, MAX_CONTENT, most) and not is_deep(text):
             return text
     return to_json({name: value for name, value in content.items() if name in ("status", "ename")})
 
@@ -74,6 +94,18 @@ def fits(text: bytes, size: int, values: int) -> bool:
         return True
     bare = STRING.sub(b"", text)
     return sum(map(bare.count, MARKS)) < values
+
+
+def is_deep(text: bytes) -> bool:
+    """Whether arrays and objects stand inside each other more often than the host takes."""
+    if text.count(b"[") + text.count(b"{") <= MAX_DEPTH:
+        return False
+    brackets = STRING.sub(b"", text).translate(None, NO_BRACKETS)
+    for _ in range(MAX_DEPTH):
+        brackets = brackets.replace(b"[]", b"").replace(b"{}", b"")
+        if not brackets:
+            return False
+    return True
 
 
 def shortened(value: Any, longest: int, items: int) -> Any:

@@ -18,8 +18,8 @@ LAYERS: dict[str, tuple[set[str], set[str]]] = {
     "alone": ({"installer", "prelude", "values"}, set()),
     # what is asked of the operating system
     "system": (
-        {"filters", "hosts", "landlock", "limits", "packages", "paths", "places", "privileges", "process", "refused"}
-        | {"caches", "guards", "search_path", "workplace"},
+        {"filters", "hosts", "journal", "landlock", "limits", "packages", "paths", "places", "privileges", "process"}
+        | {"caches", "guards", "refused", "search_path", "workplace"},
         set(),
     ),
     # namespaces between kernels
@@ -30,10 +30,11 @@ LAYERS: dict[str, tuple[set[str], set[str]]] = {
         {"system", "walls"},
     ),
     # from a kernel to the host: interrupts, messages, output
-    "output": ({"interrupt", "pipe", "service", "session", "streams", "wire"}, set()),
+    "output": ({"interrupt", "pipe", "service", "session", "streams", "wire"}, {"system"}),
     # what IPython and ipykernel do in a kernel
     "cells": (
-        {"cells", "debugging", "formats", "hooks", "leaving", "loop", "plain_traceback", "tracebacks", "warming"},
+        {"cells", "debugging", "formats", "hooks", "leaving", "loop", "originals", "plain_traceback", "tracebacks"}
+        | {"warming"},
         {"output"},
     ),
     # what code asks of the host
@@ -41,11 +42,11 @@ LAYERS: dict[str, tuple[set[str], set[str]]] = {
         {"actions", "aliases", "inbox", "magics", "programs", "shell", "tools"},
         {"output", "system"},
     ),
-    "kernel": ({"kernel", "lean", "shutdown"}, {"output", "cells", "actions"}),
+    "kernel": ({"kernel", "lean", "serving", "shutdown"}, {"output", "cells", "actions", "system"}),
     # the start of all that
     "start": (
         {"boot", "child", "preload", "supervisor"},
-        {"system", "supervision", "output", "kernel"},
+        {"system", "supervision", "output", "cells", "kernel"},
     ),
 }
 

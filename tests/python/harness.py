@@ -109,10 +109,13 @@ class Host:
     def receive(self, timeout: float = TIMEOUT) -> dict[str, Any]:
         """The next datagram."""
         self.control.settimeout(timeout)
-        data = self.control.recv(131072)
+        data, descriptors, _, _ = socket.recv_fds(self.control, 131072, 8)
         if not data:
             raise Closed(self.stderr())
-        return json.loads(data)  # type: ignore[no-any-return]
+        message: dict[str, Any] = json.loads(data)
+        if descriptors:
+            message["received"] = [os.fdopen(descriptor, "rb") for descriptor in descriptors]
+        return message
 
     def event(self, kind: str, timeout: float = TIMEOUT, **match: Any) -> dict[str, Any]:
         """Waits for an event, also one that has come already."""
@@ -194,6 +197,7 @@ class Host:
             action_end.close()
             raise AssertionError(answer["error"])
         kernel = Kernel(self, answer["pid"], ours)
+        kernel.outputs = answer["received"][-2:]
         kernel.actions = Actions(self, answer["pid"], action_end)
         return kernel
 
@@ -283,6 +287,7 @@ class Kernel:
         self.buffer = bytearray()
         self.sizes: list[int] = []
         self.actions: Actions
+        self.outputs: list[Any] = []  # files: what is left in the pipes of stdout and stderr
         self.directory = Path()  # where it works, for tests that look there
         self.output = 0  # what the messages since the last reply take, about
         first = self.receive()
@@ -385,7 +390,15 @@ class Kernel:
             except (Closed, ConnectionError):
                 return self.host.event("exit", pid=self.pid)
 
+    def left(self) -> list[str]:
+        """What a kernel that has ended has left in the pipes of stdout and stderr."""
+        for pipe in self.outputs:
+            os.set_blocking(pipe.fileno(), False)
+        return [(pipe.read() or b"").decode() for pipe in self.outputs]
+
     def close(self) -> None:
+        for pipe in self.outputs:
+            pipe.close()
         if self.stream.fileno() >= 0:
             self.host.signal(self.pid, signal.SIGKILL)
             self.stream.close()

@@ -87,7 +87,7 @@ def test_a_thread_that_prints_without_end(host: Host) -> None:
 
 def test_objects_are_visited_only_if_something_is_open_for_writing(any_kernel: Kernel, host: Host) -> None:
     """With many imported modules the visit takes longer than the rest of the end."""
-    visits = "import gc, os; gc.get_objects = lambda leave=os._exit: leave(9)"
+    visits = "import sys, os; sys.modules['ipybox_kernel.shutdown'].gc.get_objects = lambda leave=os._exit: leave(9)"
     any_kernel.run(f"{visits}; f = open('/dev/null'); print('x'); import asyncio; asyncio.new_event_loop().close()")
     assert shut_down(any_kernel)[0]["code"] == 0
     for opening in ("os.open('/dev/null', os.O_WRONLY)", "os.pipe()", "os.dup(1)"):

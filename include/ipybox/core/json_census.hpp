@@ -75,4 +75,33 @@ struct json_census {
     return census;
 }
 
+/**
+ * \brief Whether a JSON text has a number that may not be the same as one of 64 bits: of many digits, or with a large
+ * exponent.
+ * \details Reading it into a value of a JSON library changes it without a word. A number inside a string may count,
+ * too.
+ */
+[[nodiscard]] inline bool has_wide_number(std::string_view text) noexcept {
+    constexpr int wide = 18;    // digits of any number that fits
+    constexpr int exponent = 3; // of a double up to 308
+    int digits = 0;
+    bool behind_exponent = false;
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        char const c = text[at];
+        if (c >= '0' && c <= '9') {
+            if (++digits > (behind_exponent ? exponent - 1 : wide)) return true;
+        } else if (c == '"') {
+            at = end_of_string(text, at + 1) - 1;
+            digits = 0;
+        } else if ((c == 'e' || c == 'E') && digits > 0) {
+            behind_exponent = true;
+            digits = 0;
+        } else if (c != '.' && c != '-' && c != '+') {
+            behind_exponent = false;
+            digits = 0;
+        }
+    }
+    return false;
+}
+
 } // namespace ipybox::detail

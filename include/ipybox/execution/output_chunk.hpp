@@ -21,6 +21,9 @@ struct output_chunk {
     stream_name stream = stream_name::stdout_;
     /// Valid UTF-8.
     std::string text;
+    /// Whether it replaces text of its line that came before, as progress bars do. Texts of results have the new text
+    /// alone.
+    bool replaces_line = false;
 };
 
 } // namespace ipybox

@@ -19,6 +19,10 @@ IPYBOX_DECL detail::job_output job::output(std::uint64_t from, std::uint64_t to)
     return core_->output(from, to);
 }
 
+IPYBOX_DECL detail::job_output job::preview(std::uint64_t from) const {
+    return core_->output(from, npos, detail::output_text_use::look);
+}
+
 IPYBOX_DECL void job::interrupt() const {
     if (auto const session = core_->session()) session->interrupt_execution(core_->of_session());
 }

@@ -33,8 +33,10 @@ struct message_bounds {
 
 /**
  * \brief Parses the four JSON frames of a message.
- * \details JSON of more than 4 KiB in the `data` of a display stays text, in `json_texts`: it is checked, and nothing
- * is built from it. Content of `comm_*` messages that exceeds its bounds is left out, since the host has no use for it.
+ * \details JSON in the `data` of a display stays text, in `json_texts`, if it has more than 4 KiB or a number of more
+ * than 64 bits: it is checked, and nothing is built from it. A display that cannot be read has a sentence that says so
+ * in the place of its data. Content of `comm_*` messages that cannot be read is left out, since the host has no use for
+ * it.
  * \return the message, without buffers
  * \par Errors errc::protocol_error — it says which frame is wrong; errc::message_too_large — it says which bound is
  * exceeded

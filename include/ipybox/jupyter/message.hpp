@@ -54,8 +54,12 @@ struct message {
     /// Its raw buffers.
     std::vector<std::string> buffers;
 
-    /// Long JSON in `content.data`, by MIME type; an empty string stands there for it. `take_bundle` gets it out.
+    /// JSON in `content.data` that is long, or has numbers of more than 64 bits, by MIME type; an empty string stands
+    /// there for it. `take_bundle` gets it out.
     std::map<std::string, std::string, std::less<>> json_texts;
+
+    /// The text of `content.metadata` if it has numbers of more than 64 bits; an empty object stands there for it.
+    std::string metadata_text = {};
 
     /// Bytes that the message takes in memory, about: what flow control counts.
     std::size_t size = 0;

@@ -17,6 +17,7 @@ inline constexpr std::string_view runtime_boot{R"py("""The text that starts the 
 
 from __future__ import annotations
 
+import builtins
 import fcntl
 import json
 import marshal
@@ -51,11 +52,20 @@ FIRST = (
 )  # what a start imports at once
 
 
+SHARED = ("sys", "warnings", "getpass", "builtins")  # modules that the package changes for all code
+
+
 class Sources:
-    """Importer of ``ipybox_kernel``, a package that exists only as texts. ``linecache`` asks it for source lines."""
+    """Importer of ``ipybox_kernel``, a package that exists only as texts. ``linecache`` asks it for source lines.
+
+    What its modules use of Python are copies: whatever code of a cell puts into `json`, `os` or `builtins` is not seen
+    here.
+    """
 
     def __init__(self, texts: dict[str, str]) -> None:
         self.texts = texts
+        self.builtins = dict(vars(builtins))
+        self.own: dict[str, ModuleType] = {}  # copies of modules, by their names
         self.helper: Helper | None = None
         self.compiled: dict[str, bytes] = {}
 
@@ -78,7 +88,22 @@ class Sources:
         """An ordinary one."""
 
     def exec_module(self, module: ModuleType) -> None:
-        exec(self.get_code(module.__name__), module.__dict__)
+        names = vars(module)
+        names["__builtins__"] = self.builtins
+        exec(self.get_code(module.__name__), names)
+        for name, value in names.items():
+            if type(value) is ModuleType and value.__name__.partition(".")[0] in sys.stdlib_module_names:
+                names[name] = self.copy(value)
+
+    def copy(self, module: ModuleType) -> ModuleType:
+        """A module of the standard library for the package alone. One that is changed here is shared."""
+        name = module.__name__
+        if name in SHARED:
+            return module
+        if name not in self.own:
+            self.own[name] = ModuleType(name)
+            vars(self.own[name]).update(vars(module))
+        return self.own[name]
 
     def get_code(self, name: str) -> CodeType:
         if self.helper and name in self.helper.names:
@@ -177,7 +202,7 @@ if hello.get("preload", True):
 import ipybox_kernel.supervisor
 
 ipybox_kernel.supervisor.main(control, hello, lifeline)
-)py", 5999};
+)py", 7049};
 
 /// The script that the system's shell runs as the supervisor's parent, unless the supervisor is the first process of a pid namespace.
 inline constexpr std::string_view runtime_keeper{R"py(# A small parent of the supervisor, `sh -c THIS keeper N PROGRAM ARG…`: when the supervisor has ended, it kills what that has left behind.
@@ -1062,11 +1087,19 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from socket import socket
 
+    from ipybox_kernel.journal import Leftovers
+
 
 class Outputs:
-    """The pipes for descriptors 1 and 2 of a kernel. The host reads what a kernel that dies has left in them."""
+    """The pipes for descriptors 1 and 2 of a kernel, and the journal of its streams.
+
+    The host reads what a kernel that dies has left in the pipes.
+    """
 
     def __init__(self) -> None:
+        from ipybox_kernel.journal import Journal
+
+        self.journal = Journal()
         self.pipes: list[tuple[int, int]] = []
         try:
             for _ in range(2):
@@ -1076,12 +1109,17 @@ class Outputs:
             raise Refused("fork", f"a pipe for the output of the kernel: {error.strerror}") from None
 
     def reading_ends(self) -> list[int]:
-        """Those of the host. The others are closed: they are the kernel's."""
-        for _, end in self.pipes:
-            os.close(end)
+        """Those of the host."""
         return [end for end, _ in self.pipes]
 
+    def leftovers(self) -> Leftovers:
+        """What the supervisor keeps until the kernel has ended."""
+        from ipybox_kernel.journal import Leftovers
+
+        return Leftovers(self.journal, [end for _, end in self.pipes])
+
     def close(self) -> None:
+        self.journal.close()
         for pipe in self.pipes:
             for end in pipe:
                 os.close(end)
@@ -1114,7 +1152,7 @@ class Birth:
         self.allow = allow
         self.cpu_time = cpu_time
         self.first = first
-)py", 1799}},
+)py", 2133}},
 {"broker", {R"py("""The owners of programs: each runs for a kernel, and ends with it."""
 
 from __future__ import annotations
@@ -1578,7 +1616,7 @@ def become_kernel(kernel: HandlersKernel, birth: Birth) -> None:
         guards.confine(birth.allow)
     else:
         landlock.keep_signals_in()
-    kernel.run(Link(birth.stream), birth.outputs.pipes, birth.restore_cwd, birth.first)
+    kernel.run(Link(birth.stream), birth.outputs.pipes, birth.outputs.journal, birth.restore_cwd, birth.first)
 
 
 def environment(env: dict[str, str], caches: Caches) -> dict[str, str]:
@@ -1619,7 +1657,7 @@ def reseed() -> None:
     numpy_random: Any = sys.modules.get("numpy.random")
     if numpy_random:
         numpy_random.seed()
-)py", 3288}},
+)py", 3311}},
 {"children", {R"py("""The processes below the supervisor: kernels, the programs that run for them, and whatever these leave behind."""
 
 from __future__ import annotations
@@ -1636,6 +1674,7 @@ if TYPE_CHECKING:
 
     from ipybox_kernel.broker import Broker
     from ipybox_kernel.isolation import Isolation
+    from ipybox_kernel.journal import Leftovers
     from ipybox_kernel.watchdog import Excess, Watchdog
 
 
@@ -1652,12 +1691,14 @@ class Children:
         self.living: set[int] = set()
         self.ended: dict[int, int] = {}  # pid -> wait status, until what it left behind is gone
         self.entrances: dict[int, int] = {}  # kernel -> the file by which its programs enter its control group
+        self.leftovers: dict[int, Leftovers] = {}  # of kernels, until their end has been reported
         self.watchdog: Watchdog | None = None  # from the first code on that runs for long
         self.excesses: dict[int, Excess] = {}  # for which kernels were ended
 
-    def add_kernel(self, pid: int, env: dict[str, str], entrance: int | None) -> None:
+    def add_kernel(self, pid: int, env: dict[str, str], entrance: int | None, leftovers: Leftovers) -> None:
         """A kernel was forked."""
         self.living.add(pid)
+        self.leftovers[pid] = leftovers
         self.broker.environments[pid] = env
         if entrance is not None:
             self.entrances[pid] = os.dup(entrance)
@@ -1762,6 +1803,8 @@ class Children:
         excess = self.excesses.pop(pid, None)
         if excess and number == signal.SIGKILL:
             event["exceeded"] = excess.described()
+        if pid in self.leftovers:
+            self.leftovers.pop(pid).deliver()
         self.tell(event)
 
     def end(self) -> NoReturn:
@@ -1778,6 +1821,8 @@ class Children:
         """For forked children."""
         for entrance in self.entrances.values():
             os.close(entrance)
+        for leftovers in self.leftovers.values():
+            leftovers.close()
 
 
 def peek() -> int | None:
@@ -1787,7 +1832,7 @@ def peek() -> int | None:
     except ChildProcessError:
         return None
     return found.si_pid if found else None
-)py", 6989}},
+)py", 7358}},
 {"control", {R"py("""The control socket: requests of the host come in, answers and events go out."""
 
 from __future__ import annotations
@@ -2258,10 +2303,8 @@ start programs say so in a sentence, for people.
 
 from __future__ import annotations
 
-import _posixsubprocess
+import importlib
 import os
-import pty
-import subprocess
 from collections.abc import Callable
 from typing import Any
 
@@ -2311,13 +2354,14 @@ def explain() -> None:
     """Makes Python say what to do instead. The filter would only say that it is not permitted."""
     names = ("system", "posix_spawn", "posix_spawnp", "execv", "execve", "spawnv", "spawnve", "spawnvp", "spawnvpe")
     for name in names:  # the other ones call these
-        replace(os, name)
-    for module in (pty, _posixsubprocess, subprocess):
-        replace(module, "spawn" if module is pty else "fork_exec" if module is _posixsubprocess else "_fork_exec")
+        replace("os", name)
+    for module, name in (("pty", "spawn"), ("_posixsubprocess", "fork_exec"), ("subprocess", "_fork_exec")):
+        replace(module, name)
 
 
-def replace(module: Any, name: str) -> None:
+def replace(owner: str, name: str) -> None:
     """Replaces a function by one that says why it does not do what it did."""
+    module = importlib.import_module(owner)  # the one of code, which is not the one that is seen here
     original: Callable[..., Any] | None = getattr(module, name, None)
     if original is None:
         return
@@ -2328,7 +2372,7 @@ def replace(module: Any, name: str) -> None:
     denied.__name__ = denied.__qualname__ = name
     denied.__doc__ = SENTENCE
     setattr(module, name, denied)
-)py", 2735}},
+)py", 2772}},
 {"hooks", {R"py("""Functions of IPython's shell, with what a kernel adds to them."""
 
 from __future__ import annotations
@@ -2401,6 +2445,10 @@ from __future__ import annotations
 
 import socket
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 #: So many connections wait in the system's queue.
 BACKLOG = 128
 
@@ -2422,7 +2470,18 @@ def environment(listener: socket.socket) -> dict[str, str]:
     proxy = f"http://127.0.0.1:{listener.getsockname()[1]}"
     variables = {"HTTP_PROXY": proxy, "HTTPS_PROXY": proxy, "ALL_PROXY": proxy, "NO_PROXY": INSIDE}
     return {**variables, **{name.lower(): value for name, value in variables.items()}}
-)py", 1040}},
+
+
+def are_out_of_reach(env: Mapping[str, str]) -> bool:
+    """Whether programs reach no host with this environment: there is no proxy, and no network but the loopback."""
+    if any(name.lower().endswith("_proxy") and name.lower() != "no_proxy" for name in env):
+        return False
+    try:
+        with open("/proc/net/dev") as devices:
+            return all(line.lstrip().startswith("lo:") for line in devices if ":" in line)
+    except OSError:
+        return False
+)py", 1594}},
 {"inbox", {R"py("""The receiving side of the action socket: frames, and the descriptors that come with them."""
 
 from __future__ import annotations
@@ -2438,7 +2497,7 @@ READ = 64 << 10  # what is larger is read into memory of its own
 FLAGS = socket.MSG_DONTWAIT | socket.MSG_CMSG_CLOEXEC
 ROOM = socket.CMSG_SPACE(8 * 4)
 
-decode = json.JSONDecoder().raw_decode
+scan = json.JSONDecoder().scan_once  # written in C: code cannot change how it works
 
 
 class Answer(NamedTuple):
@@ -2515,13 +2574,16 @@ class Inbox:
     def _parse(self, frame: memoryview) -> Answer:
         body = 8 + int.from_bytes(frame[4:8], "little")
         text = str(frame[8:body], "utf-8")
-        head, end = decode(text)  # a third of the time of `json.loads`
+        try:
+            head, end = scan(text, 0)  # a third of the time of `json.loads`
+        except StopIteration:
+            raise ValueError("a frame without a head") from None
         if not isinstance(head, dict) or end < len(text) or body > len(frame):
             raise ValueError("a frame without a head")
         if len(self.descriptors) < (count := head.get("descriptors", 0)):
             raise ValueError(f"{count} descriptors are missing")
         return Answer(head, frame[body:], [self.descriptors.popleft() for _ in range(count)])
-)py", 3815}},
+)py", 3974}},
 {"interrupt", {R"py("""SIGINT: when it may stop a cell, and when it has to wait."""
 
 from __future__ import annotations
@@ -2576,8 +2638,7 @@ class Interrupts:
         self.handled = 0  # signals that Python's handler has got
         self.arrived = self.arrival = -1  # both ends of a pipe that the system's signal handler writes to
 
-    def install(self, loop: asyncio.AbstractEventLoop) -> None:
-        self.loop = loop
+    def install(self) -> None:
         self.main = threading.get_ident()
         # A signal that came just before the main thread began to wait leaves no other trace.
         self.arrived, self.arrival = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
@@ -2769,7 +2830,7 @@ def runs_a_callback(frame: FrameType | None) -> bool:
 
 
 interrupts = Interrupts()
-)py", 10040}},
+)py", 9982}},
 {"isolation", {R"py("""How far the kernels of one supervisor are apart: they share its files and processes, or walls are between them."""
 
 from __future__ import annotations
@@ -2969,6 +3030,87 @@ class Walled:
     def close(self) -> None:
         """A forked child has no room but its own: see `Walls.fork`."""
 )py", 8043}},
+{"journal", {R"py("""What a kernel has printed and not sent yet, in memory that outlives it: the supervisor finds it there."""
+
+from __future__ import annotations
+
+import mmap
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ROOM = 128 << 10  # bytes of text
+
+
+class Journal:
+    """Text of one stream at a time, behind a byte that is the descriptor of the stream, or 0 while there is none.
+
+    Behind the text there are zeros. What is written by one call of `put` is there as a whole.
+    """
+
+    def __init__(self) -> None:
+        self.memory = mmap.mmap(-1, ROOM + mmap.PAGESIZE)
+        self.put: Callable[[bytes], object] = self.memory.write
+
+    def begin(self, number: int) -> None:
+        """The text from now on is that of a stream; there is none yet."""
+        self.memory[0] = number
+        self.memory.seek(1)
+
+    def pending(self) -> bytes:
+        """The text."""
+        return self.memory[1 : self.memory.tell()]
+
+    def clear(self) -> None:
+        """The text has been sent."""
+        end = self.memory.tell()
+        self.memory[:end] = bytes(end)
+        self.memory.seek(1)
+
+    def keep(self) -> None:
+        """In the supervisor: no other kernel is to find it in its memory."""
+        self.memory.madvise(mmap.MADV_DONTFORK)
+
+    def left(self) -> tuple[int, bytes]:
+        """The descriptor and the text that a process has left here."""
+        number = self.memory[0]
+        return number, self.memory[1:].rstrip(b"\0") if number else b""
+
+    def close(self) -> None:
+        """Lets go of the memory."""
+        del self.put
+        self.memory.close()
+
+
+class Leftovers:
+    """The supervisor's part of a kernel's outputs: what is left in the journal goes the way that the rest goes."""
+
+    def __init__(self, journal: Journal, ends: list[int]) -> None:
+        self.journal = journal
+        self.ends = ends  # writing ends of the pipes for descriptors 1 and 2
+        journal.keep()
+
+    def deliver(self) -> None:
+        """The kernel has ended, and all that wrote there: what does not fit into the pipe is left out."""
+        number, text = self.journal.left()
+        if number in (1, 2):
+            end = self.ends[number - 1]
+            os.set_blocking(end, False)
+            try:
+                while text:
+                    text = text[os.write(end, text) :]
+            except OSError:
+                pass
+        self.journal.close()
+        self.close()
+
+    def close(self) -> None:
+        """Lets go of the pipes."""
+        for end in self.ends:
+            os.close(end)
+)py", 2566}},
 {"kernel", {R"py("""The kernel: ipykernel's, with everything between it and the host replaced."""
 
 from __future__ import annotations
@@ -2977,7 +3119,6 @@ import asyncio
 import builtins
 import gc
 import getpass
-import inspect
 import os
 import socket
 import sys
@@ -2986,7 +3127,7 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from ipykernel.ipkernel import IPythonKernel
 from IPython.core.error import StdinNotImplementedError
@@ -2996,18 +3137,23 @@ from ipybox_kernel.cells import Cells, name_cells_in_warnings
 from ipybox_kernel.formats import PlainFormats
 from ipybox_kernel.interrupt import interrupts
 from ipybox_kernel.leaving import Exit, exit_code
-from ipybox_kernel.loop import MainLoop, drive, readable
+from ipybox_kernel.loop import MainLoop
+from ipybox_kernel.serving import Serving
 from ipybox_kernel.session import Sink
 from ipybox_kernel.shell import ShellCommands
 from ipybox_kernel.streams import Streams
-from ipybox_kernel.tracebacks import Tracebacks, as_interrupt, describe
+from ipybox_kernel.tracebacks import Tracebacks, Unbegun, as_interrupt, describe
 from ipybox_kernel.warming import WarmUp
-from ipybox_kernel.wire import CONTROL, IOPUB, SHELL, STDIN, Link
+from ipybox_kernel.wire import IOPUB, SHELL, STDIN, Link
+
+if TYPE_CHECKING:
+    from ipybox_kernel.journal import Journal
+    from ipybox_kernel.originals import Originals
 
 END_OF_INPUT = "\x04"
 
 
-class HandlersKernel(IPythonKernel):
+class HandlersKernel(Serving, IPythonKernel):
     """ipykernel's own handlers, over a Link."""
 
     level = "handlers"
@@ -3022,7 +3168,7 @@ class HandlersKernel(IPythonKernel):
         self.program_magics = magics.of_programs(self.shell)
         # ipykernel's compiler invents files, for its debugger; IPython trips over them
         self.cells = self.shell.compile = Cells(self.shell.input_transformer_manager.cleanup_transforms)
-        self.tracebacks = Tracebacks(self.shell, self.cells, self.publish_error)
+        self.tracebacks = Tracebacks(self.shell, self.cells, self.publish_error, self.mend)
         self.warm_up = WarmUp(self.shell)
         self.shell.displayhook.quiet = self.quiet
         self.formats = PlainFormats(self.shell.display_formatter)
@@ -3032,6 +3178,7 @@ class HandlersKernel(IPythonKernel):
             namespace.update(exit=self.shell.exiter, quit=self.shell.exiter)
         self.loop_runner = self.shell.loop_runner
         self.link: Link | None = None
+        self.originals: Originals | None = None
         self.backlog: deque[tuple[int, list[memoryview]]] = deque()  # requests that came while a cell read input
         self.home: str | None = None  # where a cell that went elsewhere is brought back to
         self.exit_status = 0  # of this process, when it ends by itself
@@ -3039,7 +3186,9 @@ class HandlersKernel(IPythonKernel):
 
     # Life
 
-    def run(self, link: Link, outputs: list[tuple[int, int]], restore_cwd: bool, first: bool) -> NoReturn:
+    def run(
+        self, link: Link, outputs: list[tuple[int, int]], journal: Journal, restore_cwd: bool, first: bool
+    ) -> NoReturn:
         """Lives as a kernel, until ``exit()``, a request to shut down or the end of file.
 
         The first one of a supervisor prepares its first error. Later ones are forked from one that is warm; those that
@@ -3050,19 +3199,18 @@ class HandlersKernel(IPythonKernel):
         name_cells_in_warnings(self.cells)
         self.home = os.getcwd() if restore_cwd else None
         self.session.connect(link)
-        loop = asyncio.new_event_loop()
-        asyncio.set_event_loop(loop)
-        interrupts.install(loop)
-        self.streams.open(outputs)
+        interrupts.install()
+        self.streams.open(outputs, journal)
         builtins.input, getpass.getpass = self.raw_input, self.getpass
         sys.breakpointhook = debugging.stop
-        self.io_loop = MainLoop(loop)
+        self.io_loop = MainLoop()
+        self.io_loop.mend = self.mend_loop
         self.shell_channel_thread = self.main_thread()
         if first and not self.tracebacks.rendered:
             self.warm_up.plan()
         own = shutdown.open_for_writing()
         self.publish_status("starting")
-        drive(loop, loop.create_task(self.serve(loop)))
+        self.serve()
         shutdown.end(self.streams, self.shell, self.exit_status, own)
 
     def connect_actions(self, stream: socket.socket) -> None:
@@ -3083,77 +3231,6 @@ class HandlersKernel(IPythonKernel):
         assert self.link
         self.streams.flush_before_question()
         return self.link.sent - 1  # the first one, a sign of life, has number 0
-
-    async def serve(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Handles requests, one after the other. Returns between two of them."""
-        assert self.link
-        while not self.shell.exit_now:
-            try:
-                message = self.backlog.popleft() if self.backlog else self.link.receive()
-            except EOFError:
-                return
-            if message and self.is_shutdown(*message):
-                return
-            if message:
-                await self.handle(*message)
-            else:
-                await self.rest(loop, self.link.socket.fileno())
-
-    async def rest(self, loop: asyncio.AbstractEventLoop, fd: int) -> None:
-        """Waits until there is something to read. If that takes a while, the first error is prepared meanwhile."""
-        while not await readable(loop, fd, self.warm_up.wait if self.warm_up.pieces else None):
-            if self.tracebacks.rendered:
-                self.warm_up.drop()
-            else:
-                self.warm_up.step()
-
-    def is_shutdown(self, channel: int, frames: list[memoryview]) -> bool:
-        """Whether the host wants this kernel to end. It does not ask while a cell runs."""
-        return channel == CONTROL and self.session.parse(frames)["msg_type"] == "shutdown_request"
-
-    async def handle(self, channel: int, frames: list[memoryview]) -> None:
-        """Handles one message of the host. Whatever happens, a request is answered."""
-        if channel != SHELL:
-            return  # late: this input is not waited for, the cell to be interrupted has ended
-        request = self.session.parse(frames)
-        self.session.begin(request, frames)
-        try:
-            try:
-                self.set_parent([], request)
-                interrupts.arm(cell=request["msg_type"] == "execute_request")
-                if interrupts.early:
-                    self.check_early_interrupt(request)
-                handler = self.shell_handlers[request["msg_type"]]
-                result = handler(self.replies, [], request)
-                if inspect.isawaitable(result):
-                    await result
-            finally:
-                interrupts.disarm()
-        except BaseException as error:
-            interrupts.disarm()
-            self.refuse(request, error)
-
-    def check_early_interrupt(self, request: dict[str, Any]) -> None:
-        """Stops a request whose interrupt came before it was read: its announcement is right behind it."""
-        interrupts.early = False
-        if not self.link:
-            return
-        with interrupts:
-            while message := self.link.receive():
-                if message[0] == CONTROL:
-                    announced = self.session.parse(message[1])
-                    if announced["content"].get("msg_id") == request["msg_id"]:
-                        raise KeyboardInterrupt
-                else:
-                    self.keep(*message)
-
-    def refuse(self, request: dict[str, Any], error: BaseException) -> None:
-        """Answers a request that could not be handled."""
-        kind, _, suffix = request["msg_type"].rpartition("_")
-        self.streams.flush()
-        if suffix == "request":
-            content = {"status": "error", "execution_count": self.execution_count, **describe(error)}
-            self.session.send(self.replies, f"{kind}_reply", content, request)
 
     def main_thread(self) -> Any:
         """ipykernel 7 asks it whether a cell runs in the main thread, ipykernel 6 does not."""
@@ -3193,12 +3270,13 @@ class HandlersKernel(IPythonKernel):
         self.shell.displayhook.do_full_cache = store_history  # else there are no numbers for `Out`
         try:
             try:
-                reply = await self.run_cell(code, silent, store_history, user_expressions or {})
+                reply = await self.run_mended(code, silent, store_history, user_expressions or {})
             finally:
                 interrupts.disarm()
             error = self.tracebacks.display_error
         except BaseException as stopped:
             interrupts.disarm()
+            self.mend()
             reply, error = self.reply({}), as_interrupt(stopped)
             self.tracebacks.show((type(error), error, error.__traceback__))
         if error is not None:
@@ -3208,6 +3286,17 @@ class HandlersKernel(IPythonKernel):
         self.tell_exit(reply)
         self.finish_cell()
         return reply
+
+    async def run_mended(self, *cell: Any) -> dict[str, Any]:
+        """Runs a cell; once more if the machinery could not even begin it, for what earlier code has replaced."""
+        try:
+            return await self.run_cell(*cell)
+        except Unbegun:
+            return await self.run_cell(*cell)
+        except Exception:
+            if interrupts.begun or not self.mend():
+                raise
+            return await self.run_cell(*cell)
 
     def tell_exit(self, reply: dict[str, Any]) -> None:
         """Adds the exit code of a cell that wants to leave. ``exit()`` is no error: its cell has come to its end."""
@@ -3303,8 +3392,7 @@ class HandlersKernel(IPythonKernel):
         self.streams.flush()
         while self.next_input():
             pass  # stale
-)py"
-R"py(        content = {"prompt": prompt, "password": password}
+        content = {"prompt": prompt, "password": password}
         self.session.send(self.stdin_socket, "input_request", content, self.get_parent("shell"))
         while not (frames := self.next_input()):
             self.link.wait()
@@ -3327,7 +3415,7 @@ R"py(        content = {"prompt": prompt, "password": password}
         """Puts a request aside that came too early. Input that came too late is dropped."""
         if channel == SHELL:
             self.backlog.append((channel, frames))
-)py", 16003}},
+)py", 13296}},
 {"landlock", {R"py("""Landlock domains: what a kernel can signal and look into are its own processes alone."""
 
 from __future__ import annotations
@@ -3437,7 +3525,6 @@ def grant(ruleset: int, rights: int) -> None:
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import sys
 from collections.abc import Coroutine
@@ -3509,7 +3596,7 @@ class LeanKernel(HandlersKernel):
         task = None
         try:
             with interrupts:  # a task without an owner would run beside the next cells, and take their interrupts
-                task = interrupts.task = asyncio.get_running_loop().create_task(cell)
+                task = interrupts.task = self.io_loop.task(cell)
             return await task
         finally:
             interrupts.task = None
@@ -3525,7 +3612,7 @@ def complete(cell: Coroutine[Any, Any, Any]) -> Any:
         return stop.value
     cell.close()
     raise RuntimeError("a cell without await waits for something")
-)py", 3895}},
+)py", 3859}},
 {"leaving", {R"py("""``exit()`` and ``sys.exit()``: how a cell leaves, and with what exit code."""
 
 from __future__ import annotations
@@ -3689,59 +3776,179 @@ def lower(kind: int, limit: int, soft: int | None = None) -> None:
     bound = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
     resource.setrlimit(kind, (bound if soft is None else min(soft, bound), bound))
 )py", 4257}},
-{"loop", {R"py("""The event loop of a kernel: waiting for requests, and running whatever cells do to it."""
+{"loop", {R"py("""The event loop of a kernel: waiting for requests, and running whatever cells do to it.
+
+The kernel does not wait in the loop as a task: there code could cancel it, lose it or run it twice.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import contextvars
+import sys
+from asyncio import BaseEventLoop, Task
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 from ipybox_kernel.interrupt import interrupts
 
+MOST_FAILURES = 100  # of a loop in a row, before it is given up
+
+leave = BaseEventLoop.stop  # whatever code puts in its place
+LOOP = asyncio.SelectorEventLoop
+KEPT = {kind: dict(vars(kind)) for kind in (asyncio.Handle, asyncio.TimerHandle, *LOOP.__mro__[:-1])}
+shares_context = sys.version_info >= (3, 11)  # whether a task can run in the context of others
+
+
+class BrokenLoop(Exception):
+    """What code has done to the loop keeps it from running; there is another one now."""
+
 
 class MainLoop:
-    """The parts of a tornado loop that ipykernel and IPython use."""
+    """Runs the kernel's coroutines, one at a time, all in one context: what a cell sets is there in the next one.
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self.asyncio_loop = loop
+    `call_later`, `add_callback` and `stop` are the parts of a tornado loop that ipykernel and IPython use.
+    """
+
+    def __init__(self) -> None:
+        self.context = contextvars.copy_context()
+        self.begun = False  # what runs
+        self.watched = -1  # the descriptor of the kernel that it waits for
+        self.mend: Callable[[], object] = lambda: None  # called before there is another loop
+        self.begin()
+
+    def begin(self) -> None:
+        """Makes the loop."""
+        self.asyncio_loop = loop = LOOP()
+        self.remove_reader = loop.remove_reader
+        loop.remove_reader = self.remove_others_reader  # type: ignore[method-assign]
+        asyncio.set_event_loop(loop)
+        interrupts.loop = loop
         self.call_later = loop.call_later
         self.add_callback = loop.call_soon_threadsafe  # wakes the loop, also when a signal handler calls it
+
+    def end(self) -> None:
+        """Lets go of the loop."""
+        self.asyncio_loop.close()
+        del self.asyncio_loop, self.call_later, self.add_callback, self.remove_reader
+        interrupts.loop = None
+
+    def remove_others_reader(self, fd: Any) -> bool:
+        """``loop.remove_reader``, as code has it: the kernel goes on listening to its host."""
+        return fd != self.watched and self.remove_reader(fd)
 
     def stop(self) -> None:
         """Asked for by ``exit()``; the kernel leaves by itself when it has replied."""
 
+    def run(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        """Runs a coroutine to its end; raises BrokenLoop if that is impossible."""
+        self.begun = False
+        while not self.begun:  # else code has cancelled the task before its first step
+            if self.asyncio_loop.is_closed():
+                self.replace()
+            loop = self.asyncio_loop
+            whole = self.whole(coroutine)
+            try:
+                task = self.task(whole)
+                task.add_done_callback(self.leave_unbegun)
+            except Exception as error:
+                whole.close()
+                coroutine.close()
+                self.replace()
+                raise BrokenLoop(f"the event loop takes no tasks any more: {error!r}") from error
+            self.drive(loop, task.done)
+        if not task.cancelled() and (error := task.exception()):
+            raise error
 
-async def readable(loop: asyncio.AbstractEventLoop, fd: int, seconds: float | None = None) -> bool:
-    """Waits until there is something to read, or only for a while; returns whether there is.
-
-    Only then is the descriptor watched: no cell is disturbed by it.
-    """
-    arrived: asyncio.Future[bool] = loop.create_future()
-    loop.add_reader(fd, settle, arrived, True)
-    timer = None if seconds is None else loop.call_later(seconds, settle, arrived, False)
-    try:
-        return await arrived
-    finally:
-        loop.remove_reader(fd)
-        if timer:
-            timer.cancel()
-
-
-def settle(future: asyncio.Future[bool], value: bool) -> None:
-    """The first result counts."""
-    if not future.done():
-        future.set_result(value)
-
-
-def drive(loop: asyncio.AbstractEventLoop, kernel: asyncio.Task[None]) -> None:
-    """Runs the loop until the kernel is done, whatever cells and their tasks do to the loop meanwhile."""
-    kernel.add_done_callback(lambda _: loop.stop())
-    while not kernel.done():
+    async def whole(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        """The coroutine, which stays as it is where this one never begins."""
+        self.begun = True
         try:
-            loop.run_forever()
-        except (KeyboardInterrupt, SystemExit):
-            interrupts.cancel()  # it struck in another task than the cell's
-    kernel.result()
-)py", 1861}},
+            await coroutine
+        finally:
+            leave(self.asyncio_loop)
+
+    def leave_unbegun(self, _: object) -> None:
+        """Ends the running of the loop for a task that was cancelled before its first step."""
+        if not self.begun:
+            leave(self.asyncio_loop)
+
+    def task(self, coroutine: Coroutine[Any, Any, Any]) -> Task[Any]:
+        """A task in the kernel's context. Tasks of code have copies of it, as in any Python program."""
+        if shares_context:
+            return Task(coroutine, loop=self.asyncio_loop, context=self.context)
+        task: Task[Any] = self.context.run(Task, self.keeping_context(coroutine), loop=self.asyncio_loop)
+        return task
+
+    async def keeping_context(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        """Before Python 3.11 a task has a copy of the context: the one that ended first is that of a cell."""
+        before = self.context
+        try:
+            return await coroutine
+        finally:
+            if self.context is before:
+                self.context = contextvars.copy_context()
+
+    def rest(self, fd: int, seconds: float | None = None) -> bool:
+        """Runs tasks of code until there is something to read, or only for a while; returns whether there is.
+
+        Only then is the descriptor watched: no cell is disturbed by it.
+        """
+        loop = self.asyncio_loop
+        seen: list[bool] = []
+
+        def settle(arrived: bool) -> None:
+            seen.append(arrived)
+            leave(loop)
+
+        timer = None
+        try:
+            loop.add_reader(fd, settle, True)
+            self.watched = fd
+            timer = None if seconds is None else loop.call_later(seconds, settle, False)
+            self.drive(loop, lambda: bool(seen))
+        except BrokenLoop:
+            return False
+        except Exception:
+            self.replace()
+            return False
+        finally:
+            self.watched = -1
+            try:
+                self.remove_reader(fd)
+                if timer:
+                    timer.cancel()
+            except Exception:
+                pass  # the loop is broken
+        return seen[0]
+
+    def drive(self, loop: BaseEventLoop, done: Callable[[], bool]) -> None:
+        """Runs the loop until something is done, whatever cells and their tasks do to the loop meanwhile.
+
+        Nested loops take away what the outer one is about to run: it fails then, and nothing is lost.
+        """
+        failures = 0
+        while not done():
+            try:
+                loop.run_forever()
+                failures = 0
+            except (KeyboardInterrupt, SystemExit):
+                interrupts.cancel()  # it struck in another task than the cell's
+            except BaseException as error:
+                failures += 1
+                if failures == MOST_FAILURES or loop.is_closed():
+                    self.replace()
+                    raise BrokenLoop(f"the event loop cannot run any more: {error!r}") from error
+
+    def replace(self) -> None:
+        """Begins anew, with another loop. Methods that code has replaced are taken back, those of nested loops too."""
+        for kind, kept in KEPT.items():
+            for name, value in kept.items():
+                if callable(value) and vars(kind).get(name) is not value:
+                    setattr(kind, name, value)
+        self.mend()
+        self.begin()
+)py", 6955}},
 {"magics", {R"py("""Magics that start programs, through the host: ``%%bash`` and all other ``%%script``s, ``%pip`` and its like."""
 
 from __future__ import annotations
@@ -4026,6 +4233,126 @@ def mount(source: str | None, target: str, kind: str | None, flags: int, data: s
     if libc.mount(*words, ctypes.c_ulong(flags), data.encode() if data else None):
         raise missing(f"{target} cannot be mounted for the kernel alone")
 )py", 5563}},
+{"originals", {R"py("""What the machinery of a kernel needs of Python, as it was before any code ran.
+
+The package itself has copies of its own (see `boot`). IPython and asyncio share theirs with the code of cells: where
+they fail, what code has put in the place of functions and classes is taken back.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any
+
+NEEDED = [
+    "abc",
+    "ast",
+    "asyncio",
+    "asyncio.base_events",
+    "asyncio.coroutines",
+    "asyncio.events",
+    "asyncio.futures",
+    "asyncio.runners",
+    "asyncio.selector_events",
+    "asyncio.tasks",
+    "asyncio.unix_events",
+    "builtins",
+    "codeop",
+    "codecs",
+    "collections",
+    "contextlib",
+    "contextvars",
+    "copy",
+    "datetime",
+    "dis",
+    "enum",
+    "functools",
+    "gc",
+    "inspect",
+    "io",
+    "itertools",
+    "json",
+    "json.decoder",
+    "json.encoder",
+    "keyword",
+    "linecache",
+    "logging",
+    "opcode",
+    "operator",
+    "os",
+    "posixpath",
+    "re",
+    "select",
+    "selectors",
+    "signal",
+    "socket",
+    "stat",
+    "string",
+    "struct",
+    "sys",
+    "textwrap",
+    "threading",
+    "time",
+    "token",
+    "tokenize",
+    "traceback",
+    "types",
+    "typing",
+    "uuid",
+    "warnings",
+    "weakref",
+]
+MACHINERY = ("IPython", "ipykernel", "ipybox_kernel", "traitlets", "jupyter_client", "asyncio")
+
+#: What code, IPython and the kernel replace on purpose, and what the machinery can do without.
+THEIRS = {
+    "builtins": {"input", "print", "exit", "quit", "help", "copyright", "credits", "license", "breakpoint"},
+    "sys": {"displayhook", "excepthook", "breakpointhook", "unraisablehook", "exit", "stdin", "stdout", "stderr"},
+    "warnings": {"formatwarning", "showwarning"},
+    "signal": {"default_int_handler"},
+}
+MISSING = object()
+
+
+class Originals:
+    """Functions, classes and modules by the names that they had."""
+
+    def __init__(self) -> None:
+        self.modules = dict(sys.modules)
+        self.finders = list(sys.meta_path)
+        self.kept = {name: dict(vars(sys.modules[name])) for name in NEEDED if name in sys.modules}
+
+    def mend(self) -> list[str]:
+        """Puts back what is missing or another; returns the names."""
+        put_back = []
+        for name, module in self.modules.items():
+            if name not in sys.modules and (name in self.kept or name.partition(".")[0] in MACHINERY):
+                sys.modules[name] = module
+                put_back.append(f"sys.modules[{name!r}]")
+        for finder in self.finders:
+            if finder not in sys.meta_path:
+                sys.meta_path.append(finder)
+                put_back.append("sys.meta_path")
+        nested = hasattr(self.modules["asyncio"], "_nest_patched")  # half of that would be worse
+        for name, kept in self.kept.items():
+            if not (nested and name.startswith("asyncio")):
+                put_back += self.mend_module(name, self.modules[name], kept)
+        return put_back
+
+    def mend_module(self, name: str, module: ModuleType, kept: dict[str, Any]) -> list[str]:
+        now, theirs = vars(module), THEIRS.get(name, ())
+        changed = [
+            attribute
+            for attribute, value in kept.items()
+            if now.get(attribute, MISSING) is not value
+            and (callable(value) or isinstance(value, ModuleType))
+            and not (attribute in theirs and callable(now.get(attribute)))
+        ]
+        for attribute in changed:
+            now[attribute] = kept[attribute]
+        return [f"{name}.{attribute}" for attribute in changed]
+)py", 3590}},
 {"packages", {R"py("""The layer of packages that the host fills: a directory behind everything else that modules are imported from."""
 
 from __future__ import annotations
@@ -4272,7 +4599,6 @@ def cut(text: str) -> str:
 
 from __future__ import annotations
 
-import asyncio
 import fnmatch
 import gc
 import importlib
@@ -4325,6 +4651,7 @@ def kernel(level: str, modules: list[str]) -> HandlersKernel:
         classes = import_kernel()
         built = build([classes[level]] if level in classes else list(classes.values()))
     from ipybox_kernel.child import DEFAULTS  # needs what import_kernel has found
+    from ipybox_kernel.originals import Originals
 
     os.environ.update(DEFAULTS)  # matplotlib takes its backend from there when it is imported
     for module in FOR_ACTIONS:
@@ -4333,6 +4660,7 @@ def kernel(level: str, modules: list[str]) -> HandlersKernel:
     for module in modules:
         preload_module(module)
     know_modules()
+    built.originals = Originals()
     settle()
     return built
 
@@ -4436,12 +4764,13 @@ def settle() -> None:
 def rehearse(built: HandlersKernel, code: str) -> list[dict[str, Any]]:
     """Runs a cell without a host and without a trace; returns the messages."""
     recorder = Recorder()
+    from ipybox_kernel.loop import MainLoop
+
     built.session.connect(recorder)
     with pristine(built.shell), stage(built):
-        loop = asyncio.new_event_loop()
-        loop.run_until_complete(built.handle(0, cell(code)))
-        loop.close()
-        del loop  # with the coroutines that are left in it: IPython remembers how they end
+        built.io_loop = MainLoop()
+        built.take(0, cell(code))
+        built.io_loop.end()  # with the coroutines that are left in it: IPython remembers how they end
     return recorder.messages
 
 
@@ -4559,7 +4888,7 @@ def versions() -> dict[str, str]:
     import IPython
 
     return {"ipykernel": ipykernel.__version__, "ipython": IPython.__version__}
-)py", 11191}},
+)py", 11263}},
 {"prelude", {R"py("""Makes a stock Python kernel behave as a forked one.
 
 The host runs this text, silently, in a kernel that it has started from a kernelspec, and appends
@@ -5744,12 +6073,185 @@ class Service:
             self.flush_text()
             self.flushed = time.monotonic()
 )py", 6372}},
+{"serving", {R"py("""How a kernel serves its host: request by request, whatever code has done to it."""
+
+from __future__ import annotations
+
+import inspect
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ipybox_kernel.interrupt import interrupts
+from ipybox_kernel.loop import BrokenLoop, MainLoop
+from ipybox_kernel.tracebacks import Tracebacks, describe
+from ipybox_kernel.wire import CONTROL, SHELL, Link
+
+if TYPE_CHECKING:
+    from ipybox_kernel.originals import Originals
+    from ipybox_kernel.session import LeanSession, Sink
+    from ipybox_kernel.streams import Streams
+    from ipybox_kernel.warming import WarmUp
+
+MOST_NAMES = 5  # in a notice
+MOST_FAILURES = 5  # of the machinery, in a row
+
+T = TypeVar("T")
+
+
+class Serving:
+    """The part of a kernel that takes requests and runs the loop. A cell can fail, this cannot."""
+
+    if TYPE_CHECKING:
+        shell: Any
+        session: LeanSession
+        link: Link | None
+        backlog: deque[tuple[int, list[memoryview]]]
+        originals: Originals | None
+        io_loop: MainLoop
+        streams: Streams
+        tracebacks: Tracebacks
+        warm_up: WarmUp
+        replies: Sink
+        execution_count: int
+        shell_handlers: dict[str, Callable[..., Any]]
+        set_parent: Callable[..., None]
+        keep: Callable[[int, list[memoryview]], None]
+        write_notice: Callable[[str], None]
+
+    def serve(self) -> None:
+        """Handles requests, one after the other. Returns between two of them."""
+        failures = 0  # of the machinery, in a row
+        while not self.shell.exit_now:
+            try:
+                self.serve_next()
+                failures = 0
+            except EOFError:
+                return
+            except Exception:
+                failures += 1
+                if failures == MOST_FAILURES:
+                    raise
+                self.mend()
+
+    def serve_next(self) -> None:
+        """Handles one request, or waits; raises EOFError when there will be no more."""
+        assert self.link
+        message = self.backlog.popleft() if self.backlog else self.link.receive()
+        if message and self.is_shutdown(*message):
+            raise EOFError
+        if message:
+            self.take(*message)
+        else:
+            self.rest(self.link.socket.fileno())
+
+    def rest(self, fd: int) -> None:
+        """Waits until there is something to read. If that takes a while, the first error is prepared meanwhile."""
+        while not self.io_loop.rest(fd, self.warm_up.wait if self.warm_up.pieces else None):
+            if self.tracebacks.rendered:
+                self.warm_up.drop()
+            else:
+                self.warm_up.step()
+
+    def is_shutdown(self, channel: int, frames: list[memoryview]) -> bool:
+        """Whether the host wants this kernel to end. It does not ask while a cell runs."""
+        return channel == CONTROL and self.session.parse(frames)["msg_type"] == "shutdown_request"
+
+    def take(self, channel: int, frames: list[memoryview]) -> None:
+        """Handles one message of the host. Whatever happens, a request is answered."""
+        if channel != SHELL:
+            return  # late: this input is not waited for, the cell to be interrupted has ended
+        request = self.insist(partial(self.session.parse, frames))
+        self.session.begin(request, frames)
+        try:
+            self.run_in_loop(request)
+        except Exception as error:
+            interrupts.disarm()
+            self.mend()
+            self.insist(partial(self.refuse, request, error))
+
+    def run_in_loop(self, request: dict[str, Any]) -> None:
+        """Handles a request; once more in another loop if code has left one in which it cannot begin."""
+        interrupts.begun = False
+        try:
+            self.io_loop.run(self.handle(request))
+        except BrokenLoop:
+            if interrupts.begun:
+                raise
+            self.io_loop.run(self.handle(request))
+
+    async def handle(self, request: dict[str, Any]) -> None:
+        """Handles one request, as ipykernel does."""
+        try:
+            try:
+                self.set_parent([], request)
+                interrupts.arm(cell=request["msg_type"] == "execute_request")
+                if interrupts.early:
+                    self.check_early_interrupt(request)
+                handler = self.shell_handlers[request["msg_type"]]
+                result = handler(self.replies, [], request)
+                if inspect.isawaitable(result):
+                    await result
+            finally:
+                interrupts.disarm()
+        except BaseException as error:
+            interrupts.disarm()
+            self.mend()
+            self.refuse(request, error)
+
+    def insist(self, step: Callable[[], T]) -> T:
+        """Does a step that must not fail: if it does, what code has replaced is put back first."""
+        try:
+            return step()
+        except Exception:
+            if not self.mend():
+                raise
+            return step()
+
+    def mend(self) -> bool:
+        """Puts back what code has put in the place of what the kernel lives on; whether there was anything."""
+        if not self.originals or not (put_back := self.originals.mend()):
+            return False
+        more = f" and {len(put_back) - MOST_NAMES} more" if len(put_back) > MOST_NAMES else ""
+        self.write_notice(
+            f"the kernel cannot work without what code has replaced or removed, and has put it back: "
+            f"{', '.join(put_back[:MOST_NAMES])}{more}"
+        )
+        return True
+
+    def check_early_interrupt(self, request: dict[str, Any]) -> None:
+        """Stops a request whose interrupt came before it was read: its announcement is right behind it."""
+        interrupts.early = False
+        if not self.link:
+            return
+        with interrupts:
+            while message := self.link.receive():
+                if message[0] == CONTROL:
+                    announced = self.session.parse(message[1])
+                    if announced["content"].get("msg_id") == request["msg_id"]:
+                        raise KeyboardInterrupt
+                else:
+                    self.keep(*message)
+
+    def refuse(self, request: dict[str, Any], error: BaseException) -> None:
+        """Answers a request that could not be handled."""
+        kind, _, suffix = request["msg_type"].rpartition("_")
+        self.streams.flush()
+        if suffix == "request":
+            content = {"status": "error", "execution_count": self.execution_count, **describe(error)}
+            self.session.send(self.replies, f"{kind}_reply", content, request)
+
+    def mend_loop(self) -> None:
+        """There is about to be another event loop."""
+        self.mend()
+        self.write_notice("the event loop could not run any more: there is a fresh one, without the tasks of the old")
+)py", 6918}},
 {"session", {R"py("""The Jupyter session of a kernel: ipykernel's messages, sent over a Link."""
 
 from __future__ import annotations
 
 import itertools
-import json
 import uuid
 from typing import Any
 
@@ -5788,7 +6290,7 @@ class LeanSession(Session):
 
     def parse(self, frames: list[memoryview]) -> dict[str, Any]:
         """A message of the host as ipykernel's handlers want it."""
-        header, parent, metadata, content = (json.loads(str(frame, "utf-8")) for frame in frames[:4])
+        header, parent, metadata, content = map(wire.from_json, frames[:4])
         return {
             "header": header,
             "msg_id": header["msg_id"],
@@ -5872,12 +6374,13 @@ class LeanSession(Session):
             ],
         )
         return message
-)py", 4787}},
+)py", 4749}},
 {"shell", {R"py("""``!command``, ``x = !command`` and their magics: runs shell commands for cells."""
 
 from __future__ import annotations
 
 import os
+import re
 import select
 import subprocess
 import sys
@@ -5886,6 +6389,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from IPython.utils.text import LSString, SList
 
+from ipybox_kernel import hosts, packages
 from ipybox_kernel.pipe import Pump
 
 if TYPE_CHECKING:
@@ -5894,6 +6398,13 @@ if TYPE_CHECKING:
 
 SHELL = "/bin/sh"
 INTERRUPT_GRACE = 0.25
+INSTALLS = re.compile(r"\b(?:pip[\d.]*|conda|mamba)\s+(?:-\S+\s+)*install\b|\buv\s+(?:pip\s+install|add)\b")
+NO_NETWORK = "[ipybox] pip reaches no index here: the kernel has no network. "
+WITH_LAYER = "%pip install, without options, has the host fetch packages.\n"
+WITHOUT_LAYER = (
+    "Packages come from outside: by the tool install_package of `ipybox mcp`; with `ipybox run --packages DIR`, where "
+    "%pip install has the host fetch them; or into the environment of this kernel, by its pip, before it starts.\n"
+)
 
 Write = Callable[[str], Any]
 
@@ -5951,6 +6462,8 @@ class ShellCommands:
     def finish(self, command: str, code: int) -> None:
         """A command has ended with this exit code."""
         self.shell.user_ns["_exit_code"] = code
+        if code and INSTALLS.search(command) and hosts.are_out_of_reach(os.environ):
+            print(NO_NETWORK + (WITH_LAYER if packages.layer else WITHOUT_LAYER), end="", file=sys.stderr)
         if getattr(self.shell, "system_raise_on_error", False) and code:
             raise subprocess.CalledProcessError(code, command)
 
@@ -6014,7 +6527,7 @@ def stop(process: subprocess.Popen[bytes]) -> None:
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
-)py", 5420}},
+)py", 6185}},
 {"shutdown", {R"py("""The end of a kernel: what a Python program does when it ends, without taking the interpreter apart."""
 
 from __future__ import annotations
@@ -6102,11 +6615,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ipybox_kernel.interrupt import interrupts
+from ipybox_kernel.journal import ROOM, Journal
 from ipybox_kernel.pipe import Room, available, text_decoder, write_all
 from ipybox_kernel.service import Service
 from ipybox_kernel.session import LeanSession
 
-CHUNK = 128 << 10  # characters that may be pending
 MAX_TEXT = 1 << 20  # bytes of text in one message
 NEWLINE = ord("\n")
 RAW_TEXT = 512  # longer text travels as a buffer
@@ -6131,7 +6644,7 @@ class Channel(io.BufferedIOBase):
         return self.number
 
     def write(self, data: Any) -> int:
-        """Sends valid UTF-8. TextIOWrapper has forgotten it by now: it must all be gone before anything is raised."""
+        """Sends valid UTF-8. It must all be gone before anything is raised."""
         with interrupts:
             if self.streams.forked:
                 write_all(self.number, data)
@@ -6154,45 +6667,54 @@ class Channel(io.BufferedIOBase):
 class Out(io.TextIOWrapper):
     """``sys.stdout`` or ``sys.stderr``.
 
-    TextIOWrapper keeps what is pending, and gives it all away under the lock of the streams. It must not do so by
-    itself when much is pending: before CPython 3.12.5 that loses text of other threads. And there is no BufferedWriter
-    below, which would write its bytes again after an exception.
+    What is pending is in the journal of the streams, and leaves it under their lock. TextIOWrapper would keep it in
+    memory that is gone when the process dies; in a forked child of a cell, it does so.
     """
 
     def __init__(self, name: str, number: int, streams: Streams) -> None:
         self.channel = Channel(name, number, streams)
         super().__init__(self.channel, "utf-8", "backslashreplace", newline="\n")
-        self._CHUNK_SIZE = 1 << 30
         self.streams = streams
         self.capture: Capture | None = None
         self.dirty = False
         self._binary = Binary(self)
-        self.write, self._close_room = self._writer()  # type: ignore[method-assign]
+        self._write, self._close_room = self._writer()
+        self.write = self._write  # type: ignore[method-assign]
 
     def _writer(self) -> tuple[Callable[[str], int], Callable[[], None]]:
-        """``write``, as a closure for speed, and what makes its next call a slow one."""
-        put, send, room = super().write, super().flush, 0
+        """``write``, as a closure for speed, and what makes its next call a slow one.
+
+        No call stands between the look at the room and `put`: no other thread runs between them.
+        """
+        encode, put, room = str.encode, self.streams.journal.put, 0
 
         def write(text: str) -> int:
             nonlocal room
-            if (size := len(text)) > room:
-                return write_slowly(text)
+            try:
+                data = encode(text)
+            except UnicodeEncodeError:
+                data = encode(text, "utf-8", str(self.errors))
+            if (size := len(data)) > room:
+                return write_slowly(text, data)
             room -= size
-            return put(text)
+            put(data)
+            return len(text)
 
-        def write_slowly(text: str) -> int:
-            nonlocal room
+        def write_slowly(text: str, data: bytes) -> int:
+            nonlocal room, put
             with interrupts, self.streams.lock:
                 if self.dirty:
-                    send()
+                    self.flush_text()
                 else:
                     self.streams.switch_to(self)
-                    self.dirty = True
-                room = max(0, CHUNK - len(text))
-                for start in range(0, len(text), CHUNK):  # in parts: fresh memory for copies of it all is slow
-                    put(text[start : start + CHUNK])
-                    if not room:
-                        send()
+                self.dirty = True
+                if len(data) > ROOM:
+                    self.channel.write(data)
+                    return len(text)
+                self.streams.journal.begin(self.channel.number)
+                put = self.streams.journal.put
+                room = ROOM - len(data)
+                put(data)
             return len(text)
 
         def close_room() -> None:
@@ -6211,8 +6733,12 @@ class Out(io.TextIOWrapper):
     def flush_text(self) -> None:
         """Sends what is pending here; for those who hold the lock."""
         self._close_room()
-        self.dirty = False
-        super().flush()
+        dirty, self.dirty = self.dirty, False
+        if self.streams.forked:
+            super().flush()
+        elif dirty and (text := self.streams.journal.pending()):
+            self.channel.write(text)
+            self.streams.journal.clear()
 
     @property
     def buffer(self) -> Any:
@@ -6229,6 +6755,8 @@ class Out(io.TextIOWrapper):
     def reconfigure(self, *, encoding: str | None = None, errors: str | None = None, **other: Any) -> None:
         """Keeps UTF-8, which the host wants, whatever the cell would like."""
         super().reconfigure(errors=errors or ("strict" if encoding else None), **other)
+        end = other.get("newline", "\n")
+        self.write = self._write if end not in ("\r", "\r\n") else lambda text: self._write(text.replace("\n", end))
 
     def close(self) -> None:
         """Only flushes: a cell that closes its stdout must not silence the next one."""
@@ -6239,9 +6767,8 @@ class Out(io.TextIOWrapper):
         if self.capture:
             os.close(self.capture.fd)
             self.capture = None
+        super().reconfigure(line_buffering=True)
         self.write = super().write  # type: ignore[method-assign]
-        self._CHUNK_SIZE = 8192
-        self.reconfigure(line_buffering=True)
 
 
 class Binary(io.BufferedIOBase):
@@ -6314,6 +6841,7 @@ class Streams:
         self.sink = sink
         self.forked = False
         self.service: Service | None = None
+        self.journal = Journal()
         self.out = Out("stdout", 1, self)
         self.err = Out("stderr", 2, self)
         self.room = Room(MAX_TEXT)  # for both pipes, which are read under the lock
@@ -6323,8 +6851,9 @@ class Streams:
         """Held from taking output to sending it, so that no thread overtakes another."""
         return self.session.link.lock
 
-    def open(self, pipes: list[tuple[int, int]]) -> None:
+    def open(self, pipes: list[tuple[int, int]], journal: Journal) -> None:
         """Takes descriptors 1 and 2 for these pipes and starts to send over the link of the session."""
+        self.journal = journal
         for out, pipe in zip((self.out, self.err), pipes, strict=True):
             out.capture = Capture(out, self, pipe)
         pumps = {out.capture.fd: out.capture.pump for out in (self.out, self.err) if out.capture}
@@ -6397,7 +6926,7 @@ def pieces(data: Any) -> Iterator[memoryview]:
             end -= 1
         yield view[start:end]
         start = end
-)py", 11468}},
+)py", 12082}},
 {"supervisor", {R"py("""The first process in the sandbox: forks kernels, starts programs, and leaves nothing behind."""
 
 from __future__ import annotations
@@ -6601,6 +7130,8 @@ class Supervisor:
                 given["PATH"] = self.closed_path(given)
             env.update(child.environment(given, places))
             env.update(hosts.environment(listener) if listener else {})
+            if hosts.are_out_of_reach(env):
+                env.setdefault("PIP_RETRIES", "0")  # it would wait for nine seconds
             return env
 
         def directory() -> str | None:
@@ -6631,7 +7162,7 @@ class Supervisor:
                 cpu_time=self.cpu_time,
                 first=self.forks == 0,
             )
-        self.children.add_kernel(kernel.pid, env, entrance)
+        self.children.add_kernel(kernel.pid, env, entrance, outputs.leftovers())
         self.isolation.add(kernel)
         self.forks += 1
         if self.forks == 2:
@@ -6741,11 +7272,11 @@ def main(end: socket.socket, hello: dict[str, Any], lifeline: list[int]) -> None
     places.check(hello.get("places", []), end)
     allowed, between = hello.get("limits", {}), hello.get("walls")
     if between:
-        # Of each kernel alone: the system counts what is in a namespace among what is in the one around it as well.
+)py"
+R"py(        # Of each kernel alone: the system counts what is in a namespace among what is in the one around it as well.
         between["processes"] = allowed.pop("processes", None)
     if hello.get("domain"):
-)py"
-R"py(        landlock.is_within_files()
+        landlock.is_within_files()
     check_room = taken(allowed, end)
     control = Control(end)
     try:
@@ -6777,7 +7308,7 @@ R"py(        landlock.is_within_files()
     supervisor.warm_up = [supervisor.judge_path, *preload.warm_up(kernel)]
     birth = supervisor.serve({**ready, **preload.versions(), "level": kernel.level})
     child.become_kernel(kernel, birth)
-)py", 16351}},
+)py", 16501}},
 {"tools", {R"py("""Calls of MCP tools: ``ToolRunner``, its errors, and what tools answer beside text."""
 
 from __future__ import annotations
@@ -7107,24 +7638,32 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
-from IPython.core.error import UsageError
+from IPython.core.error import InputRejected, UsageError
 
 from ipybox_kernel.cells import Cells
 from ipybox_kernel.interrupt import interrupts
 from ipybox_kernel.plain_traceback import plain_traceback
 
 RENDERERS = {"stack_data", "executing", "asttokens", "pure_eval"}
+EXPECTED = (SyntaxError, InputRejected, UsageError)  # of cells that do not begin
 MAX_CHAIN = 100  # exceptions that are looked at
 HIDDEN = {"IPython", "ipykernel", "ipybox_kernel", "decorator", *RENDERERS}
+
+
+class Unbegun(Exception):
+    """A cell could not begin, for what earlier code had replaced; that is put back."""
 
 
 class Tracebacks:
     """Takes the place of ``shell.showtraceback``, and remembers what the reply to the cell has to say."""
 
-    def __init__(self, shell: Any, cells: Cells, publish: Callable[[dict[str, Any]], None]) -> None:
+    def __init__(
+        self, shell: Any, cells: Cells, publish: Callable[[dict[str, Any]], None], mend: Callable[[], bool]
+    ) -> None:
         self.shell = shell
         self.cells = cells
         self.publish = publish
+        self.mend = mend  # puts back what code has replaced; whether there was anything
         self.display_error: BaseException | None = None
         self.left: SystemExit | None = None  # what the cell has raised to leave
         self.rendered = False  # whether IPython has formatted one
@@ -7154,6 +7693,8 @@ class Tracebacks:
             print("No traceback available to show.", file=sys.stderr)
             return
         error = as_interrupt(error)
+        if interrupts.armed and not interrupts.begun and not isinstance(error, EXPECTED) and self.mend():
+            raise Unbegun
         if isinstance(error, SystemExit):
             self.left = error
             if self.shell.exit_now:
@@ -7302,7 +7843,7 @@ def remember(error: BaseException) -> None:
     sys.last_type, sys.last_value, sys.last_traceback = type(error), error, error.__traceback__
     if sys.version_info >= (3, 12):
         sys.last_exc = error
-)py", 9126}},
+)py", 9600}},
 {"values", {R"py("""Values of a session as JSON, for the host, which has this text executed in whatever IPython kernel there is.
 
 An answer is ``=`` and JSON, or ``!`` and the reason why there is none.
@@ -7936,6 +8477,7 @@ def children_of(number: str) -> list[str]:
 from __future__ import annotations
 
 import json
+import json.encoder
 import re
 import select
 import socket
@@ -7958,15 +8500,28 @@ MAX_HEADER = 64 << 10
 MAX_VALUES = 100_000
 MAX_DISPLAYED_VALUES = 1_000_000
 MAX_FRAMES = 255
+MAX_DEPTH = 480  # of arrays and objects, in any JSON: the host takes 500
 DISPLAYS = ("display_data", "execute_result", "update_display_data")
 MARKS = (b"[", b"{", b",", b":")
 STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 RAW_VALUE = 4096  # MIME values above this many characters travel as buffers
 
 Frame: TypeAlias = "bytes | memoryview"
 Content = dict[str, Any]
 
-_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=json_default).encode
+_scan = json.JSONDecoder().scan_once  # written in C, as is the encoder: code cannot change how they work
+_encoder = json.encoder.c_make_encoder or json.encoder._make_iterencode
+_quote = json.encoder.encode_basestring
+
+
+def from_json(text: Frame) -> Any:
+    """The value of JSON in UTF-8 that begins with the value."""
+    return _scan(str(text, "utf-8"), 0)[0]
+
+
+def _encode(value: Any) -> str:
+    return "".join(_encoder({}, json_default, _quote, None, ":", ",", False, False, False)(value, 0))
 
 
 def to_json(value: Any) -> bytes:
@@ -7983,10 +8538,16 @@ def fitting(kind: str, content: Content) -> bytes:
     text = to_json(content)
     shown = kind in DISPLAYS
     most = MAX_DISPLAYED_VALUES if shown else MAX_VALUES
-    if fits(text, MAX_CONTENT, most):
+    deep = is_deep(text)
+    if fits(text, MAX_CONTENT, most) and not deep:
         return text
     if kind.startswith("comm_"):
         return b"{}"  # the host has no use for it
+    if shown and deep:
+        types = ", ".join(map(str, content.get("data", ())))
+        raise ValueError(
+            f"a display ({types}) is nested more than {MAX_DEPTH} levels deep: the host takes no more; display less"
+        )
     if shown:
         raise ValueError(
             f"a display has {len(text)} bytes of JSON, in more than {most} values or {MAX_CONTENT >> 20} MiB: "
@@ -7994,7 +8555,7 @@ def fitting(kind: str, content: Content) -> bytes:
         )
     for longest, items in (1 << 18, 1 << 12), (1 << 12, 1 << 8), (1 << 8, 1 << 6):
         text = to_json(shortened(content, longest, items))
-        if fits(text, MAX_CONTENT, most):
+        if fits(text, MAX_CONTENT, most) and not is_deep(text):
             return text
     return to_json({name: value for name, value in content.items() if name in ("status", "ename")})
 
@@ -8007,6 +8568,18 @@ def fits(text: bytes, size: int, values: int) -> bool:
         return True
     bare = STRING.sub(b"", text)
     return sum(map(bare.count, MARKS)) < values
+
+
+def is_deep(text: bytes) -> bool:
+    """Whether arrays and objects stand inside each other more often than the host takes."""
+    if text.count(b"[") + text.count(b"{") <= MAX_DEPTH:
+        return False
+    brackets = STRING.sub(b"", text).translate(None, NO_BRACKETS)
+    for _ in range(MAX_DEPTH):
+        brackets = brackets.replace(b"[]", b"").replace(b"{}", b"")
+        if not brackets:
+            return False
+    return True
 
 
 def shortened(value: Any, longest: int, items: int) -> Any:
@@ -8146,7 +8719,7 @@ def _unsent(parts: list[Frame], sent: int) -> list[Frame]:
             rest.append(memoryview(part)[sent:])
         sent = max(0, sent - len(part))
     return rest
-)py", 8526}},
+)py", 9790}},
 {"workplace", {R"py("""The way to the working directory of a kernel, which other kernels may have changed."""
 
 from __future__ import annotations

@@ -21,6 +21,7 @@
 namespace ipybox::detail {
 
 class output_text;
+enum class output_text_use { keep, look }; ///< whether what a reader is told stays as it is
 class session_handle;
 struct execution;
 
@@ -87,7 +88,8 @@ class job_core {
     /// Forgets one that waits no longer.
     void remove(std::shared_ptr<job_wait> const& wait);
 
-    [[nodiscard]] job_output output(std::uint64_t from, std::uint64_t to) const;
+    [[nodiscard]] job_output output(std::uint64_t from, std::uint64_t to,
+                                    output_text_use use = output_text_use::keep) const;
     [[nodiscard]] result<execution_result> outcome() const;
 
   private:

@@ -2,7 +2,6 @@
 
 #include <ipybox/core/error.hpp>
 #include <ipybox/execution/execution_result.hpp>
-#include <ipybox/execution/line_position.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -40,8 +39,8 @@ class output_recorder {
     output_recorder& operator=(output_recorder const&) = delete;
     ~output_recorder();
 
-    /// Text that was printed; what is due is cleared before.
-    void write(std::string_view text);
+    /// Text that was printed; what is due is cleared before. \return whether it replaces text of its line
+    bool write(std::string_view text);
 
     /// Writes a slice of what goes to a file. Call it behind each text until there is no more; what is left when the
     /// result is taken is written then.
@@ -105,7 +104,6 @@ class output_recorder {
     std::shared_ptr<file_budget> budget_;
     std::shared_ptr<output_text> const text_;
     bool text_is_shared_ = false;
-    line_position position_;
     std::vector<kept_display> displays_;
     std::map<std::string, std::vector<std::size_t>> own_; ///< displays of an id that hold content of their own
     std::map<std::string, updated_display> updated_;

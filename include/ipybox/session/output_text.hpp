@@ -5,7 +5,9 @@
 #include <ipybox/os/new_file.hpp>
 #include <ipybox/session/file_budget.hpp>
 #include <ipybox/session/output_places.hpp>
+#include <ipybox/session/terminal_line.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -18,8 +20,8 @@
 namespace ipybox::detail {
 
 /**
- * \brief The text of one execution, within a bound: beyond it the head and the tail stay in memory, and the whole goes
- * to a file.
+ * \brief The text of one execution as a terminal shows it, within a bound: beyond it the head and the tail stay in
+ * memory, and the whole goes to a file.
  * \details Appending never fails; what could not be written is told by `failure()`. Appending writes one slice to the
  * file. Text that is not in the file yet stays in memory: call `write_some()` behind each `append` until there is no
  * more.
@@ -33,8 +35,13 @@ class output_text {
     output_text& operator=(output_text const&) = delete;
     ~output_text() = default;
 
-    void append(std::string_view text);
+    /// Adds what was printed. Only the last line changes, as long as it is short and `between` has not told of it.
+    /// \return whether something of that line was replaced
+    bool append(std::string_view text);
     void clear();
+
+    /// Whether it ends within a line.
+    [[nodiscard]] bool in_line() const noexcept { return !kept_.empty() && kept_.back() != '\n'; }
 
     /// Writes a slice of what the file lacks, small enough that others do not wait for it. \return whether there is
     /// more
@@ -54,7 +61,11 @@ class output_text {
     [[nodiscard]] std::string text() const;
 
     /// The text so far between two positions, see job_output.
+    /// What it tells of does not change afterwards.
     [[nodiscard]] job_output between(std::uint64_t from, std::uint64_t to) const;
+
+    /// The same, which may change.
+    [[nodiscard]] job_output look(std::uint64_t from, std::uint64_t to) const;
 
     /// The file with the whole text, or with as much of its beginning as may be written; empty when the text was within
     /// the bound.
@@ -68,6 +79,9 @@ class output_text {
 
     static constexpr std::size_t slice = std::size_t(4) << 20;
 
+    /// A line up to which it can be replaced. A terminal's is shorter.
+    static constexpr std::size_t longest_line = 4096;
+
   private:
     void begin_spilling();
     void spill(std::string_view text);
@@ -77,6 +91,8 @@ class output_text {
     void shorten(std::size_t slack);
     [[nodiscard]] std::string notice(std::uint64_t bytes) const;
     [[nodiscard]] std::string presented(std::string text) const;
+    [[nodiscard]] std::size_t firm() const noexcept;
+    [[nodiscard]] std::size_t settled() const noexcept { return std::max(line_, firm()); }
     [[nodiscard]] std::uint64_t end() const noexcept;
     [[nodiscard]] std::uint64_t border_before(std::uint64_t position) const noexcept;
     [[nodiscard]] bool add_to(job_output& out, std::uint64_t limit) const;
@@ -88,7 +104,11 @@ class output_text {
     std::string kept_;         ///< everything, within the bound; beyond it the head and the tail, one behind the other
     std::size_t head_ = 0;     ///< size of the head, where something is left out behind it
     std::size_t left_out_ = 0;
-    std::uint64_t cleared_ = 0; ///< bytes before what is kept
+    terminal_line terminal_;
+    std::size_t line_ = 0;           ///< where the last line begins in what is kept
+    std::size_t firm_ = 0;           ///< what is kept does not change before this
+    mutable std::uint64_t told_ = 0; ///< the position behind what readers know
+    std::uint64_t cleared_ = 0;      ///< bytes before what is kept
     bool spilling_ = false;
     std::size_t in_file_ = 0;   ///< so much of what is kept, from its beginning, is in the file
     std::uint64_t no_room_ = 0; ///< bytes that the file has no room for

@@ -1,3 +1,4 @@
+#include <ipybox/jupyter/display_content.hpp>
 #include <ipybox/jupyter/json_frames.hpp>
 #include <ipybox/jupyter/message.hpp>
 
@@ -172,6 +173,17 @@ void check_bound(json_frames const& within, json_frames const& beyond, errc code
     CHECK(contains(refused.error().text(), said));
 }
 
+/// A display that cannot be read says so itself.
+void check_left_out(json_frames const& unread, std::string_view said) {
+    auto const m = parse(unread);
+    REQUIRE(m);
+    CHECK(m->json_texts.empty());
+    CHECK(m->content.size() == 1);
+    auto const text = message::field(m->content["data"], "text/plain");
+    CHECK(contains(text, "is left out, because it cannot be read: the content of a Jupyter message"));
+    CHECK(contains(text, said));
+}
+
 } // namespace
 
 TEST_CASE("message: what each frame may hold, and one more") {
@@ -222,15 +234,16 @@ TEST_CASE("message: long JSON that is displayed stays text, and is counted too")
     CHECK((m->json_texts.begin()->second == list_of(500'000)));
 
     // beside the list there are three objects, five names, two values and another list
-    check_bound(plot(bounds.displayed.values - 11), plot(bounds.displayed.values - 10), errc::message_too_large,
-                "values");
+    CHECK(parse(plot(bounds.displayed.values - 11))->json_texts.size() == 1);
+    check_left_out(plot(bounds.displayed.values - 10), "(application/vnd.plotly.v1+json, text/plain)");
+    check_left_out(plot(bounds.displayed.values - 10), "values");
 
     auto const other = [&](std::size_t values) { return shown(R"("text/html":)" + list_of(values)); };
     CHECK(parse(other(bounds.content.values - 100)));
-    check_bound(other(1000), other(bounds.content.values + 1), errc::message_too_large, "100000 values");
+    check_left_out(other(bounds.content.values + 1), "100000 values");
     std::string many;
     for (int i = 0; i < 1000; ++i) many += "\"" + std::to_string(i) + "\":" + list_of(120) + ",";
-    check_bound(other(1000), shown(many + "\"x\":0"), errc::message_too_large, "100000 values"); // together
+    check_left_out(shown(many + "\"x\":0"), "100000 values"); // together
 
     auto twice = parse(shown("\"application/json\":" + list_of(5000) + ",\"application/json\":[1]"));
     REQUIRE(twice);
@@ -238,13 +251,38 @@ TEST_CASE("message: long JSON that is displayed stays text, and is counted too")
     CHECK(twice->content["data"]["application/json"] == json{1});
 
     for (std::string const bad : {"[1,]", "[01]", "[\"\x01\"]", "[1", "[nul]", "{\"a\" 1}"}) {
-        auto const refused = parse(shown("\"application/json\":[" + list_of(5000) + "," + bad + "]"));
-        REQUIRE_FALSE(refused);
-        CHECK(refused.error() == errc::protocol_error);
+        check_left_out(shown("\"application/json\":[" + list_of(5000) + "," + bad + "]"), "is no JSON object");
     }
+    check_left_out(shown("\"application/json\":" + nested("[", "]", 600)), "(application/json)");
+    check_left_out(shown("\"text/plain\":" + std::string(400, '9')), "(text/plain)");
     auto replaced = parse(shown("\"application/json\":[" + list_of(5000) + ",\"\xff\"]"));
     REQUIRE(replaced);
     CHECK(replaced->json_texts.begin()->second.ends_with(",\"\xef\xbf\xbd\"]"));
+}
+
+TEST_CASE("message: numbers of a display have as many digits as they had") {
+    auto const parsed = [](std::string const& json, std::string const& metadata) {
+        auto f = plain;
+        f.header = R"({"msg_type":"display_data"})";
+        f.content = R"({"data":{"application/json":)" + json + R"(},"metadata":)" + metadata + "}";
+        return parse(f);
+    };
+    std::string const huge(400, '7');
+    for (auto const& number :
+         {huge, "-" + huge, std::string("18446744073709551616"), "1." + huge, std::string("1e400")}) {
+        CAPTURE(number);
+        auto m = parsed("{\"n\": [" + number + "]}", "{\"n\":" + number + "}");
+        REQUIRE(m);
+        CHECK(m->metadata_text == "{\"n\":" + number + "}");
+        CHECK(take_bundle(*m).entries().front().value == "{\"n\": [" + number + "]}");
+        auto alone = parsed(number, "{}");
+        REQUIRE(alone);
+        CHECK(take_bundle(*alone).entries().front().value == number);
+    }
+    auto small = parsed(R"({"b": 1, "a": [0.5, "1234567890123456789012"]})", R"({"n": 12})");
+    REQUIRE(small);
+    CHECK(small->metadata_text.empty());
+    CHECK(take_bundle(*small).entries().front().value == R"({"a":[0.5,"1234567890123456789012"],"b":1})");
 }
 
 TEST_CASE("message: content that the host has no use for is left out when it is too large") {

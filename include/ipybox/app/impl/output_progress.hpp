@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace ipybox::detail {
@@ -24,10 +25,14 @@ class output_progress {
     void report(clock::time_point now) {
         constexpr std::chrono::seconds longest_silence{5};
         constexpr std::size_t most_characters = 1000;
-        auto const printed = job_.output(position_);
-        position_ = printed.to;
-        if (printed.text.empty() && now - told_ < longest_silence) return;
-        auto const cut = cut_middle(printed.text, most_characters);
+        auto const printed = job_.preview(position_);
+        bool const is_new = printed.text != last_line_ && !printed.text.empty();
+        // The last line is told again when it has changed: it may be a progress bar.
+        auto const line = printed.text.rfind('\n') + 1;
+        position_ = printed.to - (printed.text.size() - line);
+        last_line_ = printed.text.substr(line);
+        if (!is_new && now - told_ < longest_silence) return;
+        auto const cut = cut_middle(is_new ? std::string_view(printed.text) : std::string_view(), most_characters);
         std::string message(cut.head);
         if (cut.left_out > 0) message.append("\n[...]\n").append(cut.tail);
         if (message.empty()) message = "cell " + job_.id() + " runs";
@@ -40,7 +45,8 @@ class output_progress {
     job job_;
     clock::time_point const began_ = clock::now();
     clock::time_point told_ = began_;
-    std::uint64_t position_ = 0;
+    std::uint64_t position_ = 0; ///< of the last line that was told
+    std::string last_line_;
 };
 
 } // namespace ipybox::detail

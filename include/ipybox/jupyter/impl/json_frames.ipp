@@ -68,6 +68,14 @@ class content_reader {
         bool const whole = cursor.object([&](std::string& name) {
             if (name == "data" && cursor.peek() == '{')
                 return read_data(cursor, message_.content["data"] = nlohmann::json::object());
+            if (name == "metadata" && cursor.peek() == '{') {
+                message_.metadata_text.clear();
+                if (auto text = exact_text(cursor, 0)) {
+                    message_.content[name] = nlohmann::json::object();
+                    message_.metadata_text = std::move(*text);
+                    return true;
+                }
+            }
             return built(cursor, message_.content[name]);
         });
         if (excess_ != ipybox::detail::json_excess::none) return exceeded(excess_, "content", bounds_.content);
@@ -80,7 +88,7 @@ class content_reader {
         auto all = parse_object(content_, "content", bounds_.content);
         if (all)
             message_.content = std::move(*all);
-        else if (all.error() == errc::message_too_large && message_.type.starts_with("comm_"))
+        else if (message_.type.starts_with("comm_"))
             return {};
         else
             return failure(all);
@@ -92,16 +100,24 @@ class content_reader {
         return cursor.object([&](std::string& type) {
             message_.json_texts.erase(type);
             auto const first = cursor.peek();
-            if (first != '{' && (first != '[' || !is_json(type))) return built(cursor, data[type]);
-            auto ahead = cursor;
-            auto const text = ahead.verify();
-            if (!text) return false;
-            if (text->size() <= longest_built_json) return built(cursor, data[type]);
-            cursor = ahead;
+            bool const is_text = first == '"' || (first != '{' && !is_json(type));
+            auto text = is_text ? std::nullopt : exact_text(cursor, longest_built_json);
+            if (!text) return built(cursor, data[type]);
             data[type] = "";
-            message_.json_texts[type] = ipybox::detail::as_utf8(std::string(*text));
+            message_.json_texts[type] = std::move(*text);
             return true;
         });
+    }
+
+    /// Passes over JSON that would not be the same if a value were built from it, or that is long; its text. None, and
+    /// the cursor stays, where it can be built.
+    static std::optional<std::string> exact_text(json_cursor& cursor, std::size_t longest) {
+        auto ahead = cursor;
+        auto const text = ahead.verify();
+        bool const is_long = text && longest > 0 && text->size() > longest;
+        if (!text || (!is_long && !ipybox::detail::has_wide_number(*text))) return std::nullopt;
+        cursor = ahead;
+        return ipybox::detail::as_utf8(std::string(*text));
     }
 
     /// Builds a value, as long as all that are built are within the bounds together.
@@ -123,6 +139,31 @@ class content_reader {
     message_bounds const& bounds_;
     ipybox::detail::json_excess excess_ = ipybox::detail::json_excess::none;
 };
+
+/// The MIME types in the data of a display, as far as it can be read.
+inline std::string types_in(std::string_view content) {
+    std::string types;
+    json_cursor cursor(content);
+    (void)cursor.object([&](std::string& name) {
+        if (name != "data" || cursor.peek() != '{') return cursor.skip(json_cursor::any_depth).has_value();
+        return cursor.object([&](std::string& type) {
+            if (types.size() < 200) types.append(types.empty() ? "" : ", ").append(type.substr(0, 100));
+            return cursor.skip(json_cursor::any_depth).has_value();
+        });
+    });
+    return types;
+}
+
+/// Puts a sentence in the place of what a display would have shown.
+inline void leave_out(message& m, std::string_view content, error const& why) {
+    auto const types = types_in(content);
+    m.content = {{"data",
+                  {{"text/plain", "[ipybox] a display" + (types.empty() ? std::string() : " (" + types + ")") +
+                                      " is left out, because it cannot be read: " + why.text()}}}};
+    m.metadata = nlohmann::json::object();
+    m.metadata_text.clear();
+    m.json_texts.clear();
+}
 
 } // namespace detail
 
@@ -146,12 +187,18 @@ IPYBOX_DECL result<message> from_frames(message::channel on, std::string_view he
     auto parent = detail::parse_object(parent_header, "parent_header", bounds.header);
     if (!parent) return failure(parent);
     auto meta = detail::parse_object(metadata, "metadata", bounds.metadata);
-    if (!meta) return failure(meta);
 
     message m(on, message::field(*head, "msg_type"), nlohmann::json::object());
     if (m.type.empty()) return failure(errc::protocol_error, "a Jupyter message has no msg_type");
-    m.metadata = std::move(*meta);
-    if (auto read = detail::content_reader(m, content, bounds).read(); !read) return failure(read);
+    result<void> read;
+    if (meta) {
+        m.metadata = std::move(*meta);
+        read = detail::content_reader(m, content, bounds).read();
+    } else {
+        read = failure(meta);
+    }
+    if (!read && !detail::is_display(m.type)) return failure(read);
+    if (!read) detail::leave_out(m, content, read.error());
     m.id = message::field(*head, "msg_id");
     m.session = message::field(*head, "session");
     m.parent_id = message::field(*parent, "msg_id");

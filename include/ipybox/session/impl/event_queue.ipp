@@ -37,6 +37,7 @@ IPYBOX_DECL bool event_queue::append_to_last(execution_event& e) {
     auto* const last = events_.empty() ? nullptr : std::get_if<output_chunk>(&events_.back());
     if (!chunk || !last || last->stream != chunk->stream || last->text.size() > most_bytes / 4) return false;
     last->text += chunk->text;
+    last->replaces_line |= chunk->replaces_line;
     return true;
 }
 

@@ -69,7 +69,7 @@ IPYBOX_DECL execute_step output_in(jupyter::message& m) {
     else if (m.type != "display_data")
         return nothing_new();
     if (auto const meta = m.content.find("metadata"); meta != m.content.end() && meta->is_object())
-        shown.metadata = json_text(*meta);
+        shown.metadata = m.metadata_text.empty() ? json_text(*meta) : std::move(m.metadata_text);
     if (auto const transient = m.content.find("transient"); transient != m.content.end())
         shown.id = jupyter::message::field(*transient, "display_id");
     if (shown.id.size() > longest_display_id) shown.id.clear();

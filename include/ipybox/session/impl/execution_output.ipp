@@ -9,7 +9,7 @@ namespace ipybox::detail {
 IPYBOX_DECL void execution_output::write(output_chunk chunk) {
     if (chunk.text.empty()) return;
     clear_if_due();
-    recorder_.write(chunk.text);
+    chunk.replaces_line = recorder_.write(chunk.text);
     if (chunks_) put(std::move(chunk));
 }
 

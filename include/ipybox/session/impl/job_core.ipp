@@ -52,14 +52,15 @@ IPYBOX_DECL void job_core::remove(std::shared_ptr<job_wait> const& wait) {
     waits_.erase(at);
 }
 
-IPYBOX_DECL job_output job_core::output(std::uint64_t from, std::uint64_t to) const {
+IPYBOX_DECL job_output job_core::output(std::uint64_t from, std::uint64_t to, output_text_use use) const {
     if (!owner_.is_this()) return {};
     std::shared_ptr<output_text const> text;
     {
         std::scoped_lock const lock(mutex_);
         text = text_;
     }
-    return text ? text->between(from, to) : job_output();
+    if (!text) return {};
+    return use == output_text_use::keep ? text->between(from, to) : text->look(from, to);
 }
 
 /// Puts the text back into what was printed, which is kept once for `output` and for the result.

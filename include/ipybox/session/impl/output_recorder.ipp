@@ -4,6 +4,7 @@
 #include <ipybox/core/base64.hpp>
 #include <ipybox/core/json_text.hpp>
 #include <ipybox/core/utf8.hpp>
+#include <ipybox/execution/display_text.hpp>
 #include <ipybox/os/new_file.hpp>
 #include <ipybox/session/file_budget.hpp>
 #include <ipybox/session/output_places.hpp>
@@ -48,24 +49,22 @@ IPYBOX_DECL std::shared_ptr<output_text const> output_recorder::share_text() noe
     return text_;
 }
 
-IPYBOX_DECL void output_recorder::write(std::string_view text) {
+IPYBOX_DECL bool output_recorder::write(std::string_view text) {
     (void)clear_if_due();
-    text_->append(text);
-    position_.pass(text);
+    return text_->append(text);
 }
 
 /// Puts text on lines of its own.
 IPYBOX_DECL void output_recorder::write_lines(std::string_view text) {
-    text_->append(position_.end_line());
+    if (text_->in_line()) text_->append("\n");
     text_->append(text);
-    position_.pass(text);
-    text_->append(position_.end_line());
+    if (text_->in_line()) text_->append("\n");
 }
 
 IPYBOX_DECL void output_recorder::show(display& d) {
     (void)clear_if_due();
     save_image(d);
-    if (auto const* plain = d.data.find("text/plain")) write_lines(*plain);
+    if (auto const* text = display_text(d)) write_lines(*text);
     if (d.kind == display::message_type::update_display_data)
         update(d);
     else
@@ -257,7 +256,6 @@ IPYBOX_DECL void output_recorder::clear(bool wait) {
 IPYBOX_DECL bool output_recorder::clear_if_due() {
     if (!std::exchange(clear_due_, false)) return false;
     text_->clear();
-    position_ = line_position();
     result_.images.clear(); // the files stay: events have told where they are
     for (auto& kept : displays_) let_go(kept);
     for (auto& [id, latest] : updated_) let_go(latest.kept);

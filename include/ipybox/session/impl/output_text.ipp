@@ -49,14 +49,30 @@ IPYBOX_DECL output_text::output_text(std::size_t bound, std::shared_ptr<output_p
                                      std::shared_ptr<file_budget> budget)
     : half_(bound / 2), places_(std::move(places)), budget_(std::move(budget)) {}
 
-IPYBOX_DECL void output_text::append(std::string_view text) {
+IPYBOX_DECL bool output_text::append(std::string_view text) {
+    bool replaced = false;
     {
         std::scoped_lock const lock(mutex_);
         make_room(text.size());
-        kept_.append(text);
+        if (terminal_.only_adds(text)) {
+            auto const* const end = static_cast<char const*>(::memrchr(text.data(), '\n', text.size()));
+            if (end) line_ = kept_.size() + static_cast<std::size_t>(end - text.data()) + 1;
+            kept_.append(text);
+        } else {
+            replaced = terminal_.add(kept_, line_, firm(), text);
+        }
+        if (kept_.size() - settled() > std::min(longest_line, half_ / 2)) firm_ = kept_.size();
     }
     if (!spilling_ && kept_.size() > 2 * half_) begin_spilling();
     (void)write_some();
+    return replaced;
+}
+
+/// Where what is kept may change: not before what readers know, nor within a long line.
+IPYBOX_DECL std::size_t output_text::firm() const noexcept {
+    auto const before = cleared_ + left_out_;
+    auto const told = told_ > before ? static_cast<std::size_t>(told_ - before) : 0;
+    return std::min(kept_.size(), std::max(firm_, told));
 }
 
 /// Room grows twofold while that is quick, and the heap has it ready; then all that is ever kept gets room at once,
@@ -95,15 +111,17 @@ IPYBOX_DECL void output_text::begin_spilling() {
 
 IPYBOX_DECL bool output_text::write_some() {
     if (!spilling_) return false;
-    auto const text = std::string_view(kept_).substr(in_file_, slice);
+    auto const end = std::max(in_file_, settled());
+    auto const text = std::string_view(kept_).substr(in_file_, std::min(slice, end - in_file_));
     spill(text);
     in_file_ += text.size();
-    if (in_file_ < kept_.size()) return true;
+    if (in_file_ < end) return true;
     shorten(half_ / 4); // not with each text: the tail is moved
     return false;
 }
 
 IPYBOX_DECL void output_text::write_all() {
+    firm_ = kept_.size();
     while (write_some()) {}
 }
 
@@ -112,12 +130,13 @@ IPYBOX_DECL void output_text::shorten(std::size_t slack) {
     if (kept_.size() <= 2 * half_ + slack) return;
     auto const head = left_out_ == 0 ? whole_characters(kept_, half_) : head_;
     auto const tail = std::string_view(kept_).substr(head);
-    auto const cut = whole_characters(tail, tail.size() - half_);
+    auto const cut = whole_characters(tail, std::min(tail.size() - half_, in_file_ - head));
     std::scoped_lock const lock(mutex_);
     head_ = head;
     kept_.erase(head_, cut);
     in_file_ -= cut;
     left_out_ += cut;
+    for (auto* const place : {&line_, &firm_}) *place = *place > head_ + cut ? *place - cut : std::min(*place, head_);
 }
 
 IPYBOX_DECL void output_text::spill(std::string_view text) {
@@ -139,6 +158,8 @@ IPYBOX_DECL void output_text::clear() {
     kept_.clear();
     in_file_ = 0;
     left_out_ = 0;
+    line_ = firm_ = 0;
+    terminal_.begin();
 }
 
 IPYBOX_DECL void output_text::finish() {
@@ -227,6 +248,15 @@ IPYBOX_DECL bool output_text::add_to(job_output& out, std::uint64_t limit) const
 }
 
 IPYBOX_DECL job_output output_text::between(std::uint64_t from, std::uint64_t to) const {
+    {
+        // From here on the last line, as far as it is asked for, is only continued.
+        std::scoped_lock const lock(mutex_);
+        told_ = std::max(told_, std::min(to, end()));
+    }
+    return look(from, to);
+}
+
+IPYBOX_DECL job_output output_text::look(std::uint64_t from, std::uint64_t to) const {
     job_output out;
     {
         std::scoped_lock const lock(mutex_);
@@ -236,7 +266,7 @@ IPYBOX_DECL job_output output_text::between(std::uint64_t from, std::uint64_t to
     }
     for (bool more = true; more;) {
         std::scoped_lock const lock(mutex_);
-        more = add_to(out, std::min(to, out.end));
+        more = add_to(out, std::min({to, out.end, end()}));
     }
     return out;
 }

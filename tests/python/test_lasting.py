@@ -1,0 +1,97 @@
+"""What lasts: contexts of cells behind an ``await``, what was printed before a crash, the kernel's own functions."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness import Closed, Kernel
+
+BEGIN = "import asyncio, contextvars; V = contextvars.ContextVar('V', default='default')"
+
+
+def test_a_context_variable_set_behind_an_await_is_there_in_the_next_cell(kernel: Kernel) -> None:
+    kernel.run(BEGIN)
+    assert not kernel.run("await asyncio.sleep(0); token = V.set('late')").error
+    assert kernel.run("V.get()").value == "'late'"
+    assert kernel.run("await asyncio.sleep(0); V.get()").value == "'late'"
+    assert kernel.run("async def peek(): return V.get()\nawait asyncio.gather(peek(), peek())").value == (
+        "['late', 'late']"
+    )
+    assert not kernel.run("V.reset(token)").error
+    assert kernel.run("V.get()").value == "'default'"
+    kernel.run("import decimal; await asyncio.sleep(0); decimal.getcontext().prec = 5")
+    assert kernel.run("decimal.Decimal(1) / 3").value == "Decimal('0.33333')"
+    kernel.run("async def change(): V.set('of a task')\nawait asyncio.create_task(change())")
+    assert kernel.run("V.get()").value == "'default'"
+
+
+def test_before_python_3_11_too(kernel: Kernel) -> None:
+    """There a task cannot share a context: the one of the cell is carried on."""
+    kernel.run(f"import sys; sys.modules['ipybox_kernel.loop'].shares_context = False; {BEGIN}")
+    kernel.run("V.set('early')")
+    assert kernel.run("V.get()").value == "'early'"
+    kernel.run("await asyncio.sleep(0); V.set('late')")
+    assert kernel.run("V.get()").value == "'late'"
+    assert kernel.run("await asyncio.sleep(0); V.get()").value == "'late'"
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        "import ctypes; ctypes.string_at(0)",
+        "import os; os._exit(3)",
+        "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",
+        "import os; os.abort()",
+    ],
+)
+@pytest.mark.parametrize(
+    ("printed", "left"),
+    [
+        ("print('before')", ["before\n", ""]),
+        ("import sys; print('ä€', 5, file=sys.stderr)", ["", "ä€ 5\n"]),
+        ("import os; os.write(1, b'c'); print('a'); os.write(1, b'b')", ["ba\n", ""]),
+        ("print('x' * 100_000, end='')", ["x" * 100_000, ""]),
+    ],
+)
+def test_what_was_printed_before_a_crash_is_kept(kernel: Kernel, end: str, printed: str, left: list[str]) -> None:
+    kernel.start(f"{printed}\n{end}")
+    sent = {"stdout": "", "stderr": ""}
+    while True:
+        try:
+            message = kernel.receive()
+        except (Closed, ConnectionError):
+            break
+        if message.type == "stream":
+            sent[message.content["name"]] += message.content["text"]
+    kernel.host.event("exit", pid=kernel.pid)
+    found = [sent[name] + rest for name, rest in zip(sent, kernel.left(), strict=True)]
+    assert list(map(sorted, found)) == list(map(sorted, ["c" * ("'c'" in printed) + left[0], left[1]]))
+
+
+def test_another_kernel_has_no_part_in_what_one_prints(kernel: Kernel) -> None:
+    """Memory that a kernel shares with the supervisor is not there in kernels that are forked later."""
+    kernel.run("print('secret ' * 3)")
+    other = kernel.host.fork()
+    try:
+        lines = "[line for line in open('/proc/self/maps') if '/dev/zero' in line and ' rw-s ' in line]"
+        assert kernel.run(f"len({lines})").value == other.run(f"len({lines})").value
+    finally:
+        other.close()
+
+
+def test_what_the_kernel_needs_is_put_back_and_told(kernel: Kernel) -> None:
+    kernel.run("state = 1; import ast; ast.parse = ast.Interactive = None")
+    result = kernel.run("print(state)")
+    assert not result.error and "1\n" in result.text()
+    assert "the kernel cannot work without what code has replaced or removed" in result.text()
+    assert "ast.parse" in result.text()
+
+
+def test_a_display_that_the_host_cannot_take_names_itself(kernel: Kernel) -> None:
+    deep = "a = 1\nfor _ in range(600): a = [a]\n"
+    result = kernel.run(deep + "display({'application/json': a, 'text/plain': 'p'}, raw=True)")
+    assert result.error == "ValueError" and not result.of("display_data")
+    assert "a display (application/json, text/plain) is nested more than 480 levels deep" in result.reply["evalue"]
+    assert kernel.run("display({'application/json': 10**400}, raw=True)").of("display_data")
+    wide = "display({'application/json': [[[]]] * 1000, 'text/plain': '[' * 1000}, raw=True)"
+    assert kernel.run(wide).of("display_data")
