@@ -16,7 +16,6 @@
 #include <ipybox/gate/audit_log.hpp>
 #include <ipybox/mcp/server_declaration.hpp>
 #include <ipybox/mcp/server_file.hpp>
-#include <ipybox/mcp/server_params.hpp>
 #include <ipybox/mcp/server_registry.hpp>
 
 #include <asio/this_coro.hpp>

@@ -1,8 +1,8 @@
 #pragma once
 
+#include <ipybox/os/host_environment.hpp>
 #include <ipybox/os/read_file.hpp>
 #include <ipybox/packages/pip_certificates.hpp>
-#include <ipybox/sandbox/home_directory.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -24,7 +24,7 @@ inline std::vector<std::filesystem::path> files_of_pip_settings() {
     std::vector<std::filesystem::path> files{path_in_variable("PIP_CONFIG_FILE")};
     if (auto const environment = path_in_variable("VIRTUAL_ENV"); !environment.empty())
         files.push_back(environment / "pip.conf");
-    if (auto const home = home_directory(); !home.empty()) {
+    if (auto const home = os::host_environment::now().home(); !home.empty()) {
         auto const config = path_in_variable("XDG_CONFIG_HOME");
         files.push_back((config.is_absolute() ? config : home / ".config") / "pip/pip.conf");
         files.push_back(home / ".pip/pip.conf");
