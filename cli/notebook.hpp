@@ -121,7 +121,8 @@ class notebook_reader {
     if (text.find("<<<<<<< ") != text.npos) return "it has the marks of a merge conflict (<<<<<<<); solve it first";
     if (begin.starts_with('<')) return "HTML or XML, not a notebook; the download may have been a page about it";
     try {
-        (void)nlohmann::json::parse(text);
+        auto const parsed = nlohmann::json::parse(text);
+        if (parsed.is_discarded()) return "no valid JSON";
     } catch (nlohmann::json::parse_error const& error) { return "no valid JSON at byte " + std::to_string(error.byte); }
     return "JSON, but not a Jupyter notebook";
 }
