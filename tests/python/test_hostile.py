@@ -28,7 +28,7 @@ GONE = {
     "streams": {0, 1, 2, 4},
     "no_namespace": {0, 2, 4},
     "callbacks": {0, 1, 2, 3, 4},
-    "failing_callback": {3},
+    "failing_callback": {0, 1, 2, 3, 4},
     "transformers": {0, 1, 2, 3, 4},
     "no_display_hook": {0, 1, 2, 3, 4},
     "no_run_cell": {0, 1, 2, 3, 4},
