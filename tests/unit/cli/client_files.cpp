@@ -16,7 +16,7 @@ using nlohmann::ordered_json;
 
 ordered_json const entry{{"command", "/bin/ipybox"}, {"args", ordered_json::array({"mcp"})}};
 
-std::string with(std::string_view text) {
+std::string edited(std::string_view text) {
     auto const made = with_json_member(text, "mcpServers", "ipybox", entry);
     return made ? *made : "error: " + made.error().text();
 }
@@ -34,12 +34,12 @@ ordered_json value_of(std::string const& text) { return ordered_json::parse(text
 TEST_CASE("json_edit: a file that is missing or empty becomes an object") {
     for (auto const* const text : {"", " \n", "{}", "{\n}\n", R"({"mcpServers":{}})"}) {
         CAPTURE(text);
-        auto const made = with(text);
+        auto const made = edited(text);
         CHECK(value_of(made) == ordered_json{{"mcpServers", {{"ipybox", entry}}}});
-        CHECK(with(made) == made);
+        CHECK(edited(made) == made);
         CHECK(value_of(without(made)) == ordered_json{{"mcpServers", ordered_json::object()}});
     }
-    CHECK(with("") == R"({
+    CHECK(edited("") == R"({
   "mcpServers": {
     "ipybox": {
       "command": "/bin/ipybox",
@@ -55,7 +55,7 @@ TEST_CASE("json_edit: a file that is missing or empty becomes an object") {
 TEST_CASE("json_edit: all else stays as it is, byte by byte") {
     std::string const before = "// mine\r\n{\r\n\t/* { */ \"a\" : 1.50, // \"mcpServers\"\r\n\t\"mcpServers\": "
                                "{\r\n\t\t\"x\": {\"command\": \"}\\\"\"}, // c\r\n\t},\r\n\t\"b\": [1, 2,],\r\n}\r\n";
-    auto const made = with(before);
+    auto const made = edited(before);
     CHECK(without(made) == before);
     CHECK(contains(made, "\t\"mcpServers\": {\r\n\t\t\"ipybox\": {\r\n\t\t\t\"command\": \"/bin/ipybox\","));
     CHECK(contains(made, "// c\r\n\t},"));
@@ -64,9 +64,9 @@ TEST_CASE("json_edit: all else stays as it is, byte by byte") {
           "{\n  \"numbers\": 1e400,\n  \"mcpServers\": {\n    \"a\": {}\n  }\n}",
           "{\n    \"mcpServers\": {\n        \"a\": {} // last\n    }\n}\n", "\xEF\xBB\xBF{\"x\": 1}"}) {
         CAPTURE(text);
-        auto const changed = with(text);
+        auto const changed = edited(text);
         CHECK(contains(changed, "ipybox"));
-        CHECK(with(changed) == changed);
+        CHECK(edited(changed) == changed);
         if (contains(text, "mcpServers")) CHECK(without(changed) == text);
     }
 }
@@ -79,10 +79,10 @@ TEST_CASE("json_edit: the last entry is taken out with the comma before it") {
 }
 
 TEST_CASE("json_edit: members of the user's own stay in the entry, and comments in it are not lost") {
-    auto const made = with(R"({"mcpServers": {"ipybox": {"command": "old", "env": {"A": "1"}}}})");
+    auto const made = edited(R"({"mcpServers": {"ipybox": {"command": "old", "env": {"A": "1"}}}})");
     CHECK(value_of(made)["mcpServers"]["ipybox"] ==
           ordered_json{{"command", "/bin/ipybox"}, {"args", ordered_json::array({"mcp"})}, {"env", {{"A", "1"}}}});
-    CHECK(contains(with("{\"mcpServers\": {\"ipybox\": {\n// why\n\"command\": \"old\"}}}"),
+    CHECK(contains(edited("{\"mcpServers\": {\"ipybox\": {\n// why\n\"command\": \"old\"}}}"),
                    "error: \"ipybox\" has comments"));
 }
 
@@ -92,10 +92,10 @@ TEST_CASE("json_edit: what is not understood is left alone") {
           R"({"mcpServers": {"ipybox": {}, "ipybox": {}}})", "{'a': 1}", R"({"a" 1})", "{/*", "<html>",
           R"({"a": "x)"}) {
         CAPTURE(text);
-        CHECK(with(text).starts_with("error: "));
+        CHECK(edited(text).starts_with("error: "));
     }
-    CHECK(contains(with("{\n\n  \"a\": b\n}"), "line 3 "));
-    CHECK(with("{\"a\": " + std::string(100'000, '[')).starts_with("error: "));
+    CHECK(contains(edited("{\n\n  \"a\": b\n}"), "line 3 "));
+    CHECK(edited("{\"a\": " + std::string(100'000, '[')).starts_with("error: "));
 }
 
 namespace {

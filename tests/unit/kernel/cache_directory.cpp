@@ -6,7 +6,7 @@
 #include <filesystem>
 
 using namespace ipybox;
-using detail::make_cache_directory;
+using ipybox::detail::make_cache_directory;
 
 TEST_CASE("cache_directory: a new one, an empty one, and one that was made before") {
     test::scratch_dir const dir;

@@ -20,7 +20,7 @@ ordered_json const schema = ordered_json::parse(R"({"type": "object", "required"
     "list": {"type": "array"}, "object": {"type": "object"}, "any": {}, "either": {"type": ["string", "null"]}}})");
 
 /// As they are read; empty: nothing can be read another way.
-std::string read(std::string_view text) {
+std::string read_arguments(std::string_view text) {
     auto const meant = lenient_arguments(schema, *raw_json::read(text));
     return meant ? meant->text() : std::string();
 }
@@ -34,14 +34,14 @@ std::string id_in(std::string_view line, std::size_t piece) {
 } // namespace
 
 TEST_CASE("lenient_arguments: what is plainly meant is taken") {
-    CHECK(read(R"({"code":"1","seconds":"60"})") == R"({"code":"1","seconds":60})");
-    CHECK(read(R"({"code":"1","seconds":" 1.5 ","count":"7"})") == R"({"code":"1","seconds":1.5,"count":7})");
-    CHECK(read(R"({"code":"1","flag":"true"})") == R"({"code":"1","flag":true})");
-    CHECK(read(R"({"code":"1","list":"[1, \"a\"]"})") == R"({"code":"1","list":[1,"a"]})");
-    CHECK(read(R"({"object":"{\"b\": 1, \"a\": {}}"})") == R"({"object":{"b":1,"a":{}}})");
-    CHECK(read(R"({"code":"1","seconds":null})") == R"({"code":"1"})");
-    CHECK(read(R"({"code":12})") == R"({"code":"12"})");
-    CHECK(read(R"("{\"code\": \"1\", \"count\": \"2\"}")") == R"({"code":"1","count":2})");
+    CHECK(read_arguments(R"({"code":"1","seconds":"60"})") == R"({"code":"1","seconds":60})");
+    CHECK(read_arguments(R"({"code":"1","seconds":" 1.5 ","count":"7"})") == R"({"code":"1","seconds":1.5,"count":7})");
+    CHECK(read_arguments(R"({"code":"1","flag":"true"})") == R"({"code":"1","flag":true})");
+    CHECK(read_arguments(R"({"code":"1","list":"[1, \"a\"]"})") == R"({"code":"1","list":[1,"a"]})");
+    CHECK(read_arguments(R"({"object":"{\"b\": 1, \"a\": {}}"})") == R"({"object":{"b":1,"a":{}}})");
+    CHECK(read_arguments(R"({"code":"1","seconds":null})") == R"({"code":"1"})");
+    CHECK(read_arguments(R"({"code":12})") == R"({"code":"12"})");
+    CHECK(read_arguments(R"("{\"code\": \"1\", \"count\": \"2\"}")") == R"({"code":"1","count":2})");
 }
 
 TEST_CASE("lenient_arguments: the rest stays as it is") {
@@ -51,7 +51,7 @@ TEST_CASE("lenient_arguments: the rest stays as it is") {
           R"({"object":"{'a': 1}"})", R"({"object":"{\"a\":1,\"a\":2}"})", R"({"other":null})",
           R"({"any":"1","either":"1"})", R"({"code":["1"]})", R"("text")", R"([1])", R"("[]")", R"({"code":true})",
           R"({"seconds":"1e999"})"})
-        CHECK(read(text).empty());
+        CHECK(read_arguments(text).empty());
 }
 
 TEST_CASE("request_id_scan: the id of a line that is not kept, wherever it stands") {

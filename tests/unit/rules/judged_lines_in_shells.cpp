@@ -29,14 +29,14 @@ using ipybox::detail::shell_command;
 using words = std::vector<std::string>;
 
 /// Control characters that no line has: the ends of an argument, of a call, of a line.
-constexpr char argument_end = '\037';
-constexpr char call_end = '\036';
-constexpr char line_end = '\035';
+constexpr char end_of_argument = '\037';
+constexpr char end_of_call = '\036';
+constexpr char end_of_line = '\035';
 
 /// Lines from a grammar of shells, with mistakes in them.
-class line_maker {
+class judged_line_maker {
   public:
-    explicit line_maker(unsigned seed) : random_(seed) {}
+    explicit judged_line_maker(unsigned seed) : random_(seed) {}
 
     std::string operator()() {
         auto text = list(0);
@@ -159,9 +159,9 @@ class line_maker {
 };
 
 /// A directory with programs that record how they are called, and with files whose names are traps.
-class shell_yard {
+class judged_yard {
   public:
-    shell_yard() {
+    judged_yard() {
         std::filesystem::create_directories(path() / "work");
         for (auto const* const name : {"a", "b", "c", "p", "z"}) write_program(std::string("bin/") + name, "${0##*/}");
         for (int number = 1; number < 30; ++number) // what `{PATH}>` would make the PATH of
@@ -177,7 +177,7 @@ class shell_yard {
 
     /// Text of a shell that records a call by the name.
     [[nodiscard]] std::string recording(std::string const& name) const {
-        return "printf '%s\\037' " + name + " \"$@\" '" + call_end + "' >>" + record().native();
+        return "printf '%s\\037' " + name + " \"$@\" '" + end_of_call + "' >>" + record().native();
     }
 
   private:
@@ -208,7 +208,7 @@ approval_rules rules_of_programs() {
 
 std::vector<judged_line> allowed_lines(unsigned seed, std::size_t count) {
     auto const rules = rules_of_programs();
-    line_maker make(seed);
+    judged_line_maker make(seed);
     std::vector<judged_line> lines;
     while (lines.size() < count) {
         approval_subject subject;
@@ -225,7 +225,7 @@ std::vector<judged_line> allowed_lines(unsigned seed, std::size_t count) {
 }
 
 /// The script that runs the lines, each in a subshell of its own.
-void write_driver(std::ofstream out, std::vector<std::string> const& lines, shell_yard const& yard) {
+void write_driver(std::ofstream out, std::vector<std::string> const& lines, judged_yard const& yard) {
     for (auto const* const name : {"a", "b", "c"}) out << name << "() { " << yard.recording(name) << "; }\n";
     out << "PATH=" << yard.path().native() << "/bin:/bin:/usr/bin; export PATH\n";
     auto const in_yard = "cd " + (yard.path() / "work").native() + "; eval ";
@@ -237,11 +237,11 @@ void write_driver(std::ofstream out, std::vector<std::string> const& lines, shel
             out << "7>&1 </dev/null >/dev/null 2>&1 | while read -r end; do :; done\n";
         else
             out << "</dev/null >/dev/null 2>&1\n";
-        out << "printf '" << line_end << "' >>" << yard.record().native() << '\n';
+        out << "printf '" << end_of_line << "' >>" << yard.record().native() << '\n';
     }
 }
 
-bool is_call_of(words const& call, shell_command const& command) {
+bool is_judged_call_of(words const& call, shell_command const& command) {
     // possible[i]: the words so far may have become the first i arguments
     std::vector<bool> possible(call.size() + 1);
     possible[0] = true;
@@ -258,7 +258,7 @@ bool is_call_of(words const& call, shell_command const& command) {
     return possible[call.size()];
 }
 
-std::vector<std::string> cut(std::string const& text, char end) {
+std::vector<std::string> cut_at(std::string const& text, char end) {
     std::vector<std::string> pieces;
     for (std::size_t at = 0; at < text.size();) {
         auto const stop = std::min(text.find(end, at), text.size());
@@ -268,10 +268,10 @@ std::vector<std::string> cut(std::string const& text, char end) {
     return pieces;
 }
 
-std::vector<words> calls_in(std::string const& recorded) {
+std::vector<words> judged_calls_in(std::string const& recorded) {
     std::vector<words> calls(1);
-    for (auto& argument : cut(recorded, argument_end)) {
-        if (argument == std::string(1, call_end))
+    for (auto& argument : cut_at(recorded, end_of_argument)) {
+        if (argument == std::string(1, end_of_call))
             calls.emplace_back();
         else
             calls.back().push_back(std::move(argument));
@@ -288,7 +288,7 @@ std::string shown(words const& call) {
 
 /// The calls of each line.
 std::vector<std::vector<words>> run_in(std::string const& shell, std::vector<std::string> const& lines,
-                                       shell_yard const& yard) {
+                                       judged_yard const& yard) {
     std::filesystem::remove(yard.record());
     auto const driver = yard.path() / "driver";
     write_driver(std::ofstream(driver, std::ios::binary), lines, yard);
@@ -296,8 +296,8 @@ std::vector<std::vector<words>> run_in(std::string const& shell, std::vector<std
         "env -i LC_ALL=C.UTF-8 HOME=/home/z timeout 7000 " + shell + " " + driver.native() + " >/dev/null 2>&1";
     CHECK(std::system(command.c_str()) == 0);
     std::vector<std::vector<words>> calls;
-    for (auto const& recorded : cut(ipybox::test::read_file(yard.record()), line_end))
-        calls.push_back(calls_in(recorded));
+    for (auto const& recorded : cut_at(ipybox::test::read_file(yard.record()), end_of_line))
+        calls.push_back(judged_calls_in(recorded));
     CHECK(calls.size() == lines.size());
     calls.resize(lines.size());
     return calls;
@@ -305,7 +305,7 @@ std::vector<std::vector<words>> run_in(std::string const& shell, std::vector<std
 
 bool is_listed(words const& call, judged_line const& line) {
     return std::any_of(line.listed.commands.begin(), line.listed.commands.end(),
-                       [&call](shell_command const& known) { return is_call_of(call, known); });
+                       [&call](shell_command const& known) { return is_judged_call_of(call, known); });
 }
 
 std::size_t number_from(char const* variable, std::size_t usual) {
@@ -313,7 +313,7 @@ std::size_t number_from(char const* variable, std::size_t usual) {
     return given ? static_cast<std::size_t>(std::atoll(given)) : usual;
 }
 
-bool is_there(std::string const& shell) { return std::system((shell + " -c : 2>/dev/null").c_str()) == 0; }
+bool is_shell_there(std::string const& shell) { return std::system((shell + " -c : 2>/dev/null").c_str()) == 0; }
 
 } // namespace
 
@@ -321,7 +321,7 @@ TEST_CASE("rules: of a line that they allow nothing runs that they did not list"
     // Others, and more of them: IPYBOX_TEST_SEED=2 IPYBOX_TEST_LINES=100000 unit_rules 'rules: of a line*'
     auto const seed = static_cast<unsigned>(number_from("IPYBOX_TEST_SEED", 1));
     auto const lines = allowed_lines(seed, number_from("IPYBOX_TEST_LINES", 5000));
-    shell_yard const yard;
+    judged_yard const yard;
     std::vector<std::string> texts;
     std::vector<std::string> originals;
     for (auto const& line : lines) {
@@ -330,10 +330,10 @@ TEST_CASE("rules: of a line that they allow nothing runs that they did not list"
     }
     // The yard can tell: this line is not allowed, as bash puts the number of a descriptor into PATH.
     std::string const trap = "true {PATH}>/dev/null; p";
-    if (is_there("bash")) CHECK(run_in("bash", {trap}, yard) == std::vector<std::vector<words>>{{{"EVIL"}}});
+    if (is_shell_there("bash")) CHECK(run_in("bash", {trap}, yard) == std::vector<std::vector<words>>{{{"EVIL"}}});
     for (std::string const shell : {"bash", "dash", "zsh --emulate sh"}) {
         auto const* const only = std::getenv("IPYBOX_TEST_SHELL");
-        if (!is_there(shell) || (only && !shell.starts_with(only))) continue;
+        if (!is_shell_there(shell) || (only && !shell.starts_with(only))) continue;
         auto const calls = run_in(shell, texts, yard);
         std::size_t count = 0;
         for (std::size_t i = 0; i < lines.size(); ++i) {

@@ -90,7 +90,9 @@ TEST_CASE("sandbox_config: reads what srt reads") {
     CHECK(config.network.denied_addresses.size() == 1);
     CHECK_FALSE(config.network.ask_for_others);
     CHECK(config.network.unix_sockets == std::vector<std::filesystem::path>{"/run/x.sock"});
-    CHECK(texts(config.network.allowed_addresses) == std::vector<std::string>{"10.0.0.0/8", "192.168.1.10/32"});
+    std::vector<std::string> addresses;
+    for (auto const& range : config.network.allowed_addresses) addresses.push_back(range.text());
+    CHECK(addresses == std::vector<std::string>{"10.0.0.0/8", "192.168.1.10/32"});
     CHECK(config.network.parent_proxy == "http://proxy:3128");
     CHECK(config.network.parent_proxy_exceptions == std::vector<std::string>{"corp.test", ".lan", "10.0.0.0/8"});
     CHECK(config.filesystem.deny_read == std::vector<path_entry>{{".env"}, {"a*b", true}, {"~/token"}});
