@@ -9,10 +9,13 @@
 #include <asio/use_awaitable.hpp>
 #include <asio/use_future.hpp>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <future>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -151,6 +154,35 @@ TEST_CASE("host tools: a function that would wait for the code that called it is
     CHECK(said == std::vector<std::string>(7, "would_deadlock"));
     CHECK(box.run("y") == "2");
     box.drop();
+}
+
+TEST_CASE("host tools: a generation that is under way completes before the executor has gone", "[kernel]") {
+    scratch_dir dir;
+    auto box = std::make_unique<executor>(options_in(dir.path()), auto_approval{}, unsandboxed);
+    REQUIRE(box->add_tool(host_tool("t", "", [] { return 1; })));
+    std::promise<void> begun;
+    std::promise<void> gate;
+    auto const open = gate.get_future().share();
+    auto const first = std::make_shared<std::atomic<bool>>(true);
+    codegen::generate_options options;
+    options.filter = [&begun, open, first](mcp::tool const&) {
+        if (first->exchange(false)) begun.set_value();
+        open.wait();
+        return true;
+    };
+    std::vector<std::string> said;
+    box->async_generate_mcp_sources("host", dir.path() / "mcptools", options,
+                                    [&](result<codegen::generated_sources> const& outcome) {
+                                        said.emplace_back(outcome ? "done" : outcome.error().name());
+                                    });
+    begun.get_future().wait();
+    std::thread later([&] {
+        std::this_thread::sleep_for(20ms); // the destructor has begun, or begins
+        gate.set_value();
+    });
+    box.reset();
+    CHECK(said == std::vector<std::string>{"not_running"});
+    later.join();
 }
 
 TEST_CASE("host tools: the same in a coroutine, a reply and a loop of other threads", "[kernel]") {

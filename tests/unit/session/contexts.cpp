@@ -1,6 +1,3 @@
-#include <ipybox/codegen.hpp>
-#include <ipybox/tools/host_tool.hpp>
-
 #include <support/catch.hpp>
 #include <support/child.hpp>
 #include <support/scripted_box.hpp>
@@ -24,7 +21,6 @@
 #include <thread>
 #include <utility>
 #include <variant>
-#include <vector>
 
 namespace {
 
@@ -223,29 +219,4 @@ TEST_CASE_METHOD(scripted_box, "contexts: a transport that needs no supervisor n
     adapt([](executor_options& o) { o.kernel.python = "/does/not/exist"; });
     script().expect("a").prints("fine").replies();
     CHECK(run("a") == "fine");
-}
-
-TEST_CASE_METHOD(scripted_box, "contexts: calls that are no requests complete before the executor has gone", "[tsan]") {
-    test::scratch_dir const dir;
-    REQUIRE((*this)->add_tool(host_tool("t", "", [] { return 1; })));
-    std::promise<void> begun;
-    std::promise<void> gate;
-    codegen::generate_options options;
-    options.filter = [&, open = gate.get_future().share(), first = true](mcp::tool const&) mutable {
-        if (std::exchange(first, false)) begun.set_value();
-        open.wait();
-        return true;
-    };
-    std::vector<std::string> said_in_time;
-    auto const note = [&](auto const& outcome) { said_in_time.push_back(outcome ? "done" : outcome.error().name()); };
-    (*this)->async_generate_mcp_sources("host", dir.path() / "mcptools", options,
-                                        [&](auto const& outcome) { note(outcome); });
-    begun.get_future().wait();
-    std::thread later([&] {
-        std::this_thread::sleep_for(20ms); // the destructor has begun, or begins
-        gate.set_value();
-    });
-    drop();
-    CHECK(said_in_time == std::vector<std::string>{"not_running"});
-    later.join();
 }
