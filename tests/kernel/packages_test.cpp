@@ -1,5 +1,6 @@
 #include <ipybox/ipybox.hpp>
 #include <ipybox/os/program_output.hpp>
+#include <ipybox/os/host_programs.hpp>
 #include <ipybox/packages/package_installation.hpp>
 
 #include <support/catch.hpp>
@@ -138,8 +139,9 @@ result<std::vector<package_layer::package>> outcome_of(std::filesystem::path con
                                          os::unique_fd(::open("/dev/null", O_WRONLY | O_CLOEXEC))};
     detail::package_order order;
     order.requirements = {"ipybox_tiny"};
-    auto const begun = detail::package_installation::start(context.get_executor(), layer_of(std::move(options)), python,
-                                                           order, std::move(unheard), {});
+    auto const begun =
+        detail::package_installation::start(context.get_executor(), os::host_programs::now(),
+                                            layer_of(std::move(options)), python, order, std::move(unheard), {});
     if (!begun) return failure(begun.error());
     auto const ended = asio::co_spawn(context, (*begun)->ended(), asio::use_future);
     context.run();

@@ -44,7 +44,7 @@ struct surroundings {
     }
 };
 
-std::string text_of(result<execution_result> const& done) { return done ? done->text : done.error().text(); }
+std::string said_by(result<execution_result> const& done) { return done ? done->text : done.error().text(); }
 
 } // namespace
 
@@ -52,7 +52,7 @@ TEST_CASE_METHOD(surroundings, "an executor works in a host that has emptied its
     if (!has_bubblewrap()) return;
     ::clearenv();
     executor box(options(root / "first"), auto_approval{});
-    CHECK(text_of(box.execute("print(6 * 7)")) == "42");
+    CHECK(said_by(box.execute("print(6 * 7)")) == "42");
     mcp::server_params server;
     server.command = "/bin/false";
     server.inherit = mcp::server_params::inherited::all;
@@ -69,11 +69,11 @@ TEST_CASE_METHOD(surroundings, "an executor has the directory that was current i
     executor tenant(options(), auto_approval{}, shared);
     fs::current_path(root / "second");
     auto const where = "import os; print(os.getcwd())";
-    CHECK(text_of(unnamed.execute(where)) == (root / "first").string());
-    CHECK(text_of(relative.execute(where)) == (root / "first/relative").string());
-    CHECK(text_of(tenant.execute(where)) == (root / "first/relative").string());
+    CHECK(said_by(unnamed.execute(where)) == (root / "first").string());
+    CHECK(said_by(relative.execute(where)) == (root / "first/relative").string());
+    CHECK(said_by(tenant.execute(where)) == (root / "first/relative").string());
     REQUIRE(unnamed.reset());
-    CHECK(text_of(unnamed.execute(where)) == (root / "first").string());
+    CHECK(said_by(unnamed.execute(where)) == (root / "first").string());
 }
 
 TEST_CASE_METHOD(surroundings, "an executor has the environment that there was in its constructor", "[kernel]") {
@@ -82,7 +82,7 @@ TEST_CASE_METHOD(surroundings, "an executor has the environment that there was i
     executor box(options(root / "first"), auto_approval{});
     ::setenv("TZ", "Asia/Tokyo", 1);
     ::setenv("PATH", "/nowhere", 1); // without bwrap
-    CHECK(text_of(box.execute("import os; print(os.environ['TZ'])")) == "Europe/Berlin");
+    CHECK(said_by(box.execute("import os; print(os.environ['TZ'])")) == "Europe/Berlin");
     REQUIRE(box.reset());
-    CHECK(text_of(box.execute("import os; print(os.environ['TZ'])")) == "Europe/Berlin");
+    CHECK(said_by(box.execute("import os; print(os.environ['TZ'])")) == "Europe/Berlin");
 }
