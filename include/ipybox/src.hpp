@@ -256,6 +256,7 @@
 #include <ipybox/tools/impl/tool_result.ipp>
 #include <ipybox/tools/impl/tool_schema.ipp>
 #include <ipybox/tools/impl/tool_threads.ipp>
+#include <ipybox/tools/impl/tool_value.ipp>
 #include <ipybox/transport/impl/scripted_transport.ipp>
 #include <ipybox/transport/impl/socketpair_transport.ipp>
 #include <ipybox/transport/impl/stream_frame.ipp>

@@ -217,7 +217,7 @@ class host_tool {
     /// The options that it was made with.
     [[nodiscard]] options const& get_options() const noexcept { return options_; }
 
-    /// What the options say about its effects, as approvals see it.
+    /// The effects that the options declare, as approvals see them.
     [[nodiscard]] detail::tool_annotations const& annotations() const noexcept { return annotations_; }
 
     /// The function, for the library.

@@ -10,7 +10,7 @@
 
 namespace ipybox::detail {
 
-/// Where the functions of a session's host tools are called, unless they name an executor. Cheap to copy.
+/// The executors on which a session's host tools are called, unless they name one. Cheap to copy.
 struct tool_places {
     explicit tool_places(asio::any_io_executor const& executor)
         : session(std::make_shared<context_bound_executor const>(executor)), turns(turn_queue::make(executor)) {}

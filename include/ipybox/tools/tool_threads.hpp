@@ -33,7 +33,7 @@ class tool_threads {
     /// As many threads may be in functions whose calls have ended.
     static constexpr std::size_t most_stuck = 64;
 
-    /// What is to be run. None of it may throw; `has_ended` is called with a lock held.
+    /// The functions to be run. None of it may throw; `has_ended` is called with a lock held.
     struct work {
         std::function<void()> run;
         std::function<bool()> has_ended = [] { return false; }; ///< whether its call has ended
@@ -65,7 +65,7 @@ class tool_threads {
     bool wait(std::chrono::milliseconds bound);
 
   private:
-    /// What a thread does.
+    /// The work of a thread.
     struct busy {
         std::size_t functions = 0; ///< that it is in: one may call another
         std::function<bool()> has_ended;

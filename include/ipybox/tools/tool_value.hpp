@@ -2,7 +2,6 @@
 
 #include <ipybox/core/config.hpp>
 #include <ipybox/core/never_destroyed.hpp>
-#include <ipybox/core/utf8.hpp>
 #include <ipybox/mcp/argument_check.hpp>
 #include <ipybox/tools/tool_schema.hpp>
 
@@ -177,10 +176,7 @@ T value_from(nlohmann::json const& converted, [[maybe_unused]] check_budget& bud
 }
 
 /// Text for JSON, which would replace bytes that are not UTF-8 without a word: two names could become one.
-[[nodiscard]] inline std::string json_text_of(std::string text, char const* what) {
-    if (!is_utf8(text)) throw std::invalid_argument(std::string(what) + " that is not UTF-8: " + text);
-    return text;
-}
+[[nodiscard]] std::string json_text_of(std::string text, char const* what);
 
 template <class T>
 [[nodiscard]] nlohmann::ordered_json json_from_struct(T const& value) {
@@ -241,3 +237,7 @@ nlohmann::ordered_json json_from(T const& value) {
 }
 
 } // namespace ipybox::detail
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/tools/impl/tool_value.ipp>
+#endif
