@@ -33,7 +33,8 @@
 namespace ipybox {
 namespace detail {
 
-/// What the class asks of a transport's type. Of other types than the usual one, `basic_executor.hpp` has it.
+/// The requirements of the class on a transport's type. For other types than the usual one, `basic_executor.hpp` has
+/// it.
 template <class Transport>
 struct transport_check;
 
@@ -59,7 +60,7 @@ template <class Policy>
         return Policy();
 }
 
-/// What an executor and its session share. The transport is the session's, and ends with its I/O context.
+/// The policies that an executor and its session share. The transport is the session's, and ends with its I/O context.
 template <class SandboxPolicy, class ApprovalPolicy>
 struct shared_policies {
     SandboxPolicy sandbox;
@@ -105,9 +106,9 @@ using executor_operations =
  * types of the policies follow from them; a callback stands for an approval policy:
  * \snippet 11_any_kernel.cpp zmq
  *
- * What the types say is decided at compile time. With a transport that carries no actions, operations that offer tools
- * to the code do not compile. `approval.shell_cmds` and `approval.require_shell_escape` are options: there `start`
- * fails with errc::guard_unavailable or errc::invalid_argument.
+ * Choices that the types make are checked at compile time. With a transport that carries no actions, operations that
+ * offer tools to the code do not compile. `approval.shell_cmds` and `approval.require_shell_escape` are options: there
+ * `start` fails with errc::guard_unavailable or errc::invalid_argument.
  * \tparam Transport      what kernel there is and how it is reached: concept `transport`
  * \tparam SandboxPolicy  what is put around it: concept `sandbox_policy`
  * \tparam ApprovalPolicy who decides about actions: concept `approval_policy`

@@ -36,7 +36,7 @@ class Outputs:
         return [end for end, _ in self.pipes]
 
     def leftovers(self) -> Leftovers:
-        """What the supervisor keeps until the kernel has ended."""
+        """The parts that the supervisor keeps until the kernel has ended."""
         from ipybox_kernel.journal import Leftovers
 
         return Leftovers(self.journal, [end for _, end in self.pipes])

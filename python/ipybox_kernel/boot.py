@@ -43,7 +43,7 @@ SHARED = ("sys", "warnings", "getpass", "builtins")  # modules that the package 
 class Sources:
     """Importer of ``ipybox_kernel``, a package that exists only as texts. ``linecache`` asks it for source lines.
 
-    What its modules use of Python are copies: whatever code of a cell puts into `json`, `os` or `builtins` is not seen
+    Its modules use copies of those of Python: whatever code of a cell puts into `json`, `os` or `builtins` is not seen
     here.
     """
 

@@ -13,7 +13,8 @@ READ = 64 << 10  # what is larger is read into memory of its own
 FLAGS = socket.MSG_DONTWAIT | socket.MSG_CMSG_CLOEXEC
 ROOM = socket.CMSG_SPACE(8 * 4)
 
-scan = json.JSONDecoder().scan_once  # written in C: code cannot change how it works
+# Written in C: code cannot change how it works. Its name is not documented.
+scan = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 
 
 class Answer(NamedTuple):

@@ -1,4 +1,4 @@
-"""What a kernel has printed and not sent yet, in memory that outlives it: the supervisor finds it there."""
+"""The output that a kernel has not sent yet, in memory that outlives it: the supervisor finds it there."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROOM = 128 << 10  # bytes of text
 class Journal:
     """Text of one stream at a time, behind a byte that is the descriptor of the stream, or 0 while there is none.
 
-    Behind the text there are zeros. What is written by one call of `put` is there as a whole.
+    Behind the text there are zeros. Text of one call of `put` is there as a whole.
     """
 
     def __init__(self) -> None:

@@ -23,7 +23,7 @@ shares_context = sys.version_info >= (3, 11)  # whether a task can run in the co
 
 
 class BrokenLoop(Exception):
-    """What code has done to the loop keeps it from running; there is another one now."""
+    """The loop does not run any more, because of the code; there is another one now."""
 
 
 class MainLoop:
@@ -79,8 +79,8 @@ class MainLoop:
                 self.replace()
                 raise BrokenLoop(f"the event loop takes no tasks any more: {error!r}") from error
             self.drive(loop, task.done)
-        if not task.cancelled() and (error := task.exception()):
-            raise error
+        if not task.cancelled() and (failure := task.exception()):
+            raise failure
 
     async def whole(self, coroutine: Coroutine[Any, Any, None]) -> None:
         """The coroutine, which stays as it is where this one never begins."""

@@ -106,9 +106,9 @@ def cover_together(places: list[str], size: int) -> None:
     cover(places[0], size)
     parts = []
     for number in range(len(places)):
-        part = f"{places[0]}/{number}"
-        os.mkdir(part, 0o755)
-        parts.append(copy_of(part))
+        directory = f"{places[0]}/{number}"
+        os.mkdir(directory, 0o755)
+        parts.append(copy_of(directory))
     if libc.umount2(os.fsencode(places[0]), MNT_DETACH):
         raise missing(f"{places[0]} cannot be unmounted for the kernel alone")
     for place, part in zip(places, parts, strict=True):

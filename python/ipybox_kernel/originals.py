@@ -1,4 +1,4 @@
-"""What the machinery of a kernel needs of Python, as it was before any code ran.
+"""The parts of Python that the machinery of a kernel needs, as they were before any code ran.
 
 The package itself has copies of its own (see `boot`). IPython and asyncio share theirs with the code of cells: where
 they fail, what code has put in the place of functions and classes is taken back.

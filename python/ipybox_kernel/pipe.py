@@ -37,7 +37,7 @@ class Room:
         self.place = ctypes.c_char.from_buffer(self.memory)
 
     def read(self, fd: int) -> bytes:
-        """What is in the pipe now, as much as there is room for. No other thread runs meanwhile."""
+        """The bytes that are in the pipe now, as many as there is room for. No other thread runs meanwhile."""
         size = locked_libc.read(fd, ctypes.byref(self.place), ctypes.c_size_t(len(self.memory)))
         return self.memory[: max(0, size)]
 

@@ -64,7 +64,7 @@ class Channel(io.BufferedIOBase):
 class Out(io.TextIOWrapper):
     """``sys.stdout`` or ``sys.stderr``.
 
-    What is pending is in the journal of the streams, and leaves it under their lock. TextIOWrapper would keep it in
+    Pending text is in the journal of the streams, and leaves it under their lock. TextIOWrapper would keep it in
     memory that is gone when the process dies; in a forked child of a cell, it does so.
     """
 
@@ -153,7 +153,8 @@ class Out(io.TextIOWrapper):
         """Keeps UTF-8, which the host wants, whatever the cell would like."""
         super().reconfigure(errors=errors or ("strict" if encoding else None), **other)
         end = other.get("newline", "\n")
-        self.write = self._write if end not in ("\r", "\r\n") else lambda text: self._write(text.replace("\n", end))
+        write = self._write if end not in ("\r", "\r\n") else lambda text: self._write(text.replace("\n", end))
+        self.write = write  # type: ignore[method-assign]
 
     def close(self) -> None:
         """Only flushes: a cell that closes its stdout must not silence the next one."""
@@ -215,9 +216,9 @@ class Capture:
     def pump(self) -> int:
         """Sends one piece of what is in the pipe, after the text that was printed before; returns its size.
 
-        Where another thread ends the process between reading it and sending it, the piece is lost. That is seldom: no
-        other thread runs meanwhile, unless the system lets this one wait, or the link is full. What is in the pipe
-        then, the host finds there.
+        If another thread ends the process between reading it and sending it, the piece is lost. That is seldom: no
+        other thread runs meanwhile, unless the system lets this one wait, or the link is full. The host finds the
+        bytes that are in the pipe then.
         """
         with interrupts, self.streams.lock:
             if not available(self.fd):

@@ -36,8 +36,9 @@ RAW_VALUE = 4096  # MIME values above this many characters travel as buffers
 Frame: TypeAlias = "bytes | memoryview"
 Content = dict[str, Any]
 
-_scan = json.JSONDecoder().scan_once  # written in C, as is the encoder: code cannot change how they work
-_encoder = json.encoder.c_make_encoder or json.encoder._make_iterencode
+# Written in C: code cannot change how they work. Their names are not documented.
+_scan = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
+_encoder = json.encoder.c_make_encoder or json.encoder._make_iterencode  # type: ignore[attr-defined]
 _quote = json.encoder.encode_basestring
 
 

@@ -137,7 +137,7 @@ class Model(BaseModel):
             raise AttributeError(f"{type(self).__name__} has no field {name!r}, only {fields_of(self.__members())}")
 
     def __members(self) -> dict[str, Any]:
-        """What there is, by the names of JSON."""
+        """The members that there are, by the names of JSON."""
         fields = type(self).model_fields
         members = {json_name(name, field): self.__dict__.get(name) for name, field in fields.items()}
         return members | (self.__pydantic_extra__ or {})
@@ -245,7 +245,7 @@ def refuse_non_numbers(value: Any) -> None:
 
 
 def with_integers(validate: Callable[[Any], _R], value: Any) -> _R:
-    """What `validate` makes of a value, with 1 for 1.0 where it wants an integer, and nowhere else.
+    """The result of `validate` for a value, with 1 for 1.0 where it wants an integer, and nowhere else.
 
     To JSON these are the same number, but not to every program that reads it.
     """

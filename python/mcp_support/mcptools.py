@@ -66,7 +66,7 @@ class _Tool(NamedTuple):
         return f"{self.name}({', '.join(names)})" + (f" - {short}" if short else "")
 
     def texts(self) -> list[str]:
-        """What is searched, in the order of _WEIGHTS. Of long texts the beginning."""
+        """The texts that are searched, in the order of _WEIGHTS. Of long texts the beginning."""
         return [
             _HUMP.sub(" ", f"{self.server} {self.module} {self.listed['name']}"),
             str(self.listed.get("title") or "")[:200],

@@ -1,6 +1,6 @@
 #include <ipybox/ipybox.hpp>
-#include <ipybox/os/program_output.hpp>
 #include <ipybox/os/host_programs.hpp>
+#include <ipybox/os/program_output.hpp>
 #include <ipybox/packages/package_installation.hpp>
 
 #include <support/catch.hpp>

@@ -64,8 +64,7 @@ class code_session : public std::enable_shared_from_this<code_session> {
     /// whose output is kept.
     [[nodiscard]] static answer serve(std::shared_ptr<code_session> self, call_ptr call);
 
-    /// Generates the package of a server that another session has registered. Where that fails, the next answer says
-    /// so.
+    /// Generates the package of a server that another session has registered. If that fails, the next answer says so.
     [[nodiscard]] static asio::awaitable<void> add_package(std::shared_ptr<code_session> self, std::string server);
 
     /// Since when no call is served and no cell runs or waits; none while one does.

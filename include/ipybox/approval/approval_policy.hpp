@@ -121,7 +121,7 @@ template <class P>
 [[nodiscard]] std::optional<asio::awaitable<void>> put_to(returned_decision (*ask)(void*, approval_request&&),
                                                           std::shared_ptr<void> policy, approval_request request);
 
-/// Asks an erased policy that decides at once. What it throws rejects.
+/// Asks an erased policy that decides at once. An exception rejects.
 [[nodiscard]] decision decision_of(returned_decision (*ask)(void*, approval_request&&), void* policy,
                                    approval_request request);
 

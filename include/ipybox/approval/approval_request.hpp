@@ -80,8 +80,8 @@ class approval_request {
     /// Arguments of the tool, in the order they were given; null for the kinds that have none.
     [[nodiscard]] nlohmann::ordered_json const& arguments() const;
 
-    /// What the tool says about its effects, looked up now. None: its server has not listed it yet, or the request is
-    /// about something else.
+    /// The tool's own annotations of its effects, looked up now. None: its server has not listed it yet, or the request
+    /// is about something else.
     [[nodiscard]] std::optional<approval_subject::tool_annotations> annotations() const {
         return subject_->annotations.of(subject_->server, subject_->tool);
     }

@@ -7,7 +7,7 @@ namespace ipybox {
 
 /**
  * \brief Requests are events of `stream()`: its reader decides. The default of an executor.
- * \details Where an execution has no reader, as with `execute`, requests are rejected.
+ * \details If an execution has no reader, as with `execute`, requests are rejected.
  */
 struct stream_reader_approval {
     /// Outside of an executor there is no stream: it rejects.

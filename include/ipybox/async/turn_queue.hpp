@@ -14,7 +14,7 @@ namespace ipybox::detail {
 
 /**
  * \brief Work for an executor, one piece a turn: what is posted to the executor meanwhile comes between two pieces.
- * \details What waits is dropped at the end of the executor's context.
+ * \details Queued work is dropped at the end of the executor's context.
  * \par Thread safety Safe.
  */
 class turn_queue : public std::enable_shared_from_this<turn_queue> {

@@ -618,7 +618,7 @@ class Model(BaseModel):
             raise AttributeError(f"{type(self).__name__} has no field {name!r}, only {fields_of(self.__members())}")
 
     def __members(self) -> dict[str, Any]:
-        """What there is, by the names of JSON."""
+        """The members that there are, by the names of JSON."""
         fields = type(self).model_fields
         members = {json_name(name, field): self.__dict__.get(name) for name, field in fields.items()}
         return members | (self.__pydantic_extra__ or {})
@@ -726,7 +726,7 @@ def refuse_non_numbers(value: Any) -> None:
 
 
 def with_integers(validate: Callable[[Any], _R], value: Any) -> _R:
-    """What `validate` makes of a value, with 1 for 1.0 where it wants an integer, and nowhere else.
+    """The result of `validate` for a value, with 1 for 1.0 where it wants an integer, and nowhere else.
 
     To JSON these are the same number, but not to every program that reads it.
     """
@@ -806,7 +806,7 @@ def _takes_none(cls: type[Model], name: str) -> bool:
     except ValidationError:
         return False
     return True
-)py", 13449}},
+)py", 13466}},
 {"_pattern.py", {R"py("""Regular expressions of JSON Schema (ECMA-262) in Python's. Written by ipybox together with its package."""
 
 from __future__ import annotations
@@ -1795,7 +1795,7 @@ class _Tool(NamedTuple):
         return f"{self.name}({', '.join(names)})" + (f" - {short}" if short else "")
 
     def texts(self) -> list[str]:
-        """What is searched, in the order of _WEIGHTS. Of long texts the beginning."""
+        """The texts that are searched, in the order of _WEIGHTS. Of long texts the beginning."""
         return [
             _HUMP.sub(" ", f"{self.server} {self.module} {self.listed['name']}"),
             str(self.listed.get("title") or "")[:200],
@@ -2017,7 +2017,7 @@ def _tools(server: str) -> list[_Tool]:
     document = _json.loads((_root() / server / "_schemas.json").read_bytes())
     listed = {tool["name"]: tool for tool in document["tools"]}
     return [_Tool(server, module, listed[name]) for module, name in document["modules"].items()]
-)py", 13251};
+)py", 13262};
 
 } // namespace ipybox::codegen::detail
 // clang-format on

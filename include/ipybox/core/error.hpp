@@ -171,7 +171,8 @@ class error {
     /// The error of the operating system, if there was one.
     [[nodiscard]] std::error_code cause() const noexcept { return cause_; }
 
-    /// Who rejected the action, for errc::approval_rejected and errc::approval_timed_out; none for other errors.
+    /// The one who rejected the action, for errc::approval_rejected and errc::approval_timed_out; none for other
+    /// errors.
     [[nodiscard]] std::optional<decider> decided_by() const noexcept { return decided_by_; }
 
     /// Adds how the process ended.

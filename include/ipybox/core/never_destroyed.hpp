@@ -6,8 +6,8 @@ namespace ipybox::detail {
 
 /**
  * \brief Makes an object for a static reference in a function: `static auto const& none = never_destroyed<json>();`
- * \details Static objects of the application, and threads, use the library until the program has ended. What a
- * function keeps for its next call is made at its first, and would be destroyed before an older static object is.
+ * \details Static objects of the application, and threads, use the library until the program has ended. A static
+ * object in a function is made at the first call, and would be destroyed before an older static object is.
  */
 template <class T, class... Arguments>
 [[nodiscard]] T& never_destroyed(Arguments&&... arguments) {

@@ -10,7 +10,7 @@ namespace ipybox::detail {
 
 /**
  * \brief The text that stands for a display; nullptr where it has none.
- * \details That is its `text/plain`. Where IPython has put the name of a class there, or nothing, it is the Markdown,
+ * \details That is its `text/plain`. If IPython has put the name of a class there, or nothing, it is the Markdown,
  * LaTeX, JSON or SVG that was displayed.
  */
 [[nodiscard]] inline std::string const* display_text(display const& shown) noexcept {

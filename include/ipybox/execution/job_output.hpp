@@ -31,10 +31,11 @@ struct job_output {
     /// `executor_options::output.max_memory`.
     std::uint64_t left_out = 0;
 
-    /// Where the first line about left-out bytes begins in `text`. It has no meaning if `left_out` is 0.
+    /// The position in `text` at which the first line about left-out bytes begins. It has no meaning if `left_out` is
+    /// 0.
     std::size_t gap_begin = 0;
 
-    /// Where that line ends in `text`.
+    /// The position in `text` at which that line ends.
     std::size_t gap_end = 0;
 
     /// The position behind the bytes that it stands for.

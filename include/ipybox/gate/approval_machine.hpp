@@ -15,7 +15,7 @@
 
 namespace ipybox::detail {
 
-/// What an action is known by: the same for arguments in another order.
+/// The digest that identifies an action: the same for arguments in another order.
 [[nodiscard]] std::string digest_of(approval_subject const& subject);
 
 /**

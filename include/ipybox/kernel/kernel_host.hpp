@@ -77,7 +77,8 @@ class kernel_host {
     [[nodiscard]] std::shared_ptr<os::host_programs const> programs() const;
 
     /// Finds the paths and openings of the sandbox around the supervisor; of the one that it will get, if there is no
-    /// supervisor. From any thread. What is returned calls the sources of the options, and holds nothing of the host.
+    /// supervisor. From any thread. The returned function calls the sources of the options, and holds nothing of the
+    /// host.
     [[nodiscard]] std::function<launch_spec()> confinement();
 
     /// The search for the interpreter is not waited for any more. From any thread.

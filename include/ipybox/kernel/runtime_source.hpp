@@ -58,7 +58,7 @@ SHARED = ("sys", "warnings", "getpass", "builtins")  # modules that the package 
 class Sources:
     """Importer of ``ipybox_kernel``, a package that exists only as texts. ``linecache`` asks it for source lines.
 
-    What its modules use of Python are copies: whatever code of a cell puts into `json`, `os` or `builtins` is not seen
+    Its modules use copies of those of Python: whatever code of a cell puts into `json`, `os` or `builtins` is not seen
     here.
     """
 
@@ -1113,7 +1113,7 @@ class Outputs:
         return [end for end, _ in self.pipes]
 
     def leftovers(self) -> Leftovers:
-        """What the supervisor keeps until the kernel has ended."""
+        """The parts that the supervisor keeps until the kernel has ended."""
         from ipybox_kernel.journal import Leftovers
 
         return Leftovers(self.journal, [end for _, end in self.pipes])
@@ -1152,7 +1152,7 @@ class Birth:
         self.allow = allow
         self.cpu_time = cpu_time
         self.first = first
-)py", 2133}},
+)py", 2143}},
 {"broker", {R"py("""The owners of programs: each runs for a kernel, and ends with it."""
 
 from __future__ import annotations
@@ -2497,7 +2497,8 @@ READ = 64 << 10  # what is larger is read into memory of its own
 FLAGS = socket.MSG_DONTWAIT | socket.MSG_CMSG_CLOEXEC
 ROOM = socket.CMSG_SPACE(8 * 4)
 
-scan = json.JSONDecoder().scan_once  # written in C: code cannot change how it works
+# Written in C: code cannot change how it works. Its name is not documented.
+scan = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 
 
 class Answer(NamedTuple):
@@ -2583,7 +2584,7 @@ class Inbox:
         if len(self.descriptors) < (count := head.get("descriptors", 0)):
             raise ValueError(f"{count} descriptors are missing")
         return Answer(head, frame[body:], [self.descriptors.popleft() for _ in range(count)])
-)py", 3974}},
+)py", 4032}},
 {"interrupt", {R"py("""SIGINT: when it may stop a cell, and when it has to wait."""
 
 from __future__ import annotations
@@ -3030,7 +3031,7 @@ class Walled:
     def close(self) -> None:
         """A forked child has no room but its own: see `Walls.fork`."""
 )py", 8043}},
-{"journal", {R"py("""What a kernel has printed and not sent yet, in memory that outlives it: the supervisor finds it there."""
+{"journal", {R"py("""The output that a kernel has not sent yet, in memory that outlives it: the supervisor finds it there."""
 
 from __future__ import annotations
 
@@ -3047,7 +3048,7 @@ ROOM = 128 << 10  # bytes of text
 class Journal:
     """Text of one stream at a time, behind a byte that is the descriptor of the stream, or 0 while there is none.
 
-    Behind the text there are zeros. What is written by one call of `put` is there as a whole.
+    Behind the text there are zeros. Text of one call of `put` is there as a whole.
     """
 
     def __init__(self) -> None:
@@ -3110,7 +3111,7 @@ class Leftovers:
         """Lets go of the pipes."""
         for end in self.ends:
             os.close(end)
-)py", 2566}},
+)py", 2554}},
 {"kernel", {R"py("""The kernel: ipykernel's, with everything between it and the host replaced."""
 
 from __future__ import annotations
@@ -3801,7 +3802,7 @@ shares_context = sys.version_info >= (3, 11)  # whether a task can run in the co
 
 
 class BrokenLoop(Exception):
-    """What code has done to the loop keeps it from running; there is another one now."""
+    """The loop does not run any more, because of the code; there is another one now."""
 
 
 class MainLoop:
@@ -3857,8 +3858,8 @@ class MainLoop:
                 self.replace()
                 raise BrokenLoop(f"the event loop takes no tasks any more: {error!r}") from error
             self.drive(loop, task.done)
-        if not task.cancelled() and (error := task.exception()):
-            raise error
+        if not task.cancelled() and (failure := task.exception()):
+            raise failure
 
     async def whole(self, coroutine: Coroutine[Any, Any, None]) -> None:
         """The coroutine, which stays as it is where this one never begins."""
@@ -3948,7 +3949,7 @@ class MainLoop:
                     setattr(kind, name, value)
         self.mend()
         self.begin()
-)py", 6955}},
+)py", 6958}},
 {"magics", {R"py("""Magics that start programs, through the host: ``%%bash`` and all other ``%%script``s, ``%pip`` and its like."""
 
 from __future__ import annotations
@@ -4210,9 +4211,9 @@ def cover_together(places: list[str], size: int) -> None:
     cover(places[0], size)
     parts = []
     for number in range(len(places)):
-        part = f"{places[0]}/{number}"
-        os.mkdir(part, 0o755)
-        parts.append(copy_of(part))
+        directory = f"{places[0]}/{number}"
+        os.mkdir(directory, 0o755)
+        parts.append(copy_of(directory))
     if libc.umount2(os.fsencode(places[0]), MNT_DETACH):
         raise missing(f"{places[0]} cannot be unmounted for the kernel alone")
     for place, part in zip(places, parts, strict=True):
@@ -4232,8 +4233,8 @@ def mount(source: str | None, target: str, kind: str | None, flags: int, data: s
     words = [word if word is None else os.fsencode(word) for word in (source, target, kind)]
     if libc.mount(*words, ctypes.c_ulong(flags), data.encode() if data else None):
         raise missing(f"{target} cannot be mounted for the kernel alone")
-)py", 5563}},
-{"originals", {R"py("""What the machinery of a kernel needs of Python, as it was before any code ran.
+)py", 5578}},
+{"originals", {R"py("""The parts of Python that the machinery of a kernel needs, as they were before any code ran.
 
 The package itself has copies of its own (see `boot`). IPython and asyncio share theirs with the code of cells: where
 they fail, what code has put in the place of functions and classes is taken back.
@@ -4352,7 +4353,7 @@ class Originals:
         for attribute in changed:
             now[attribute] = kept[attribute]
         return [f"{name}.{attribute}" for attribute in changed]
-)py", 3590}},
+)py", 3603}},
 {"packages", {R"py("""The layer of packages that the host fills: a directory behind everything else that modules are imported from."""
 
 from __future__ import annotations
@@ -4420,7 +4421,7 @@ class Room:
         self.place = ctypes.c_char.from_buffer(self.memory)
 
     def read(self, fd: int) -> bytes:
-        """What is in the pipe now, as much as there is room for. No other thread runs meanwhile."""
+        """The bytes that are in the pipe now, as many as there is room for. No other thread runs meanwhile."""
         size = locked_libc.read(fd, ctypes.byref(self.place), ctypes.c_size_t(len(self.memory)))
         return self.memory[: max(0, size)]
 
@@ -4468,7 +4469,7 @@ def write_all(fd: int, data: Any) -> None:
     view = memoryview(data)
     while view:
         view = view[os.write(fd, view) :]
-)py", 2723}},
+)py", 2734}},
 {"places", {R"py("""The files that the sandbox is meant to have: a directory may have been exchanged while it was being made."""
 
 from __future__ import annotations
@@ -6667,7 +6668,7 @@ class Channel(io.BufferedIOBase):
 class Out(io.TextIOWrapper):
     """``sys.stdout`` or ``sys.stderr``.
 
-    What is pending is in the journal of the streams, and leaves it under their lock. TextIOWrapper would keep it in
+    Pending text is in the journal of the streams, and leaves it under their lock. TextIOWrapper would keep it in
     memory that is gone when the process dies; in a forked child of a cell, it does so.
     """
 
@@ -6756,7 +6757,8 @@ class Out(io.TextIOWrapper):
         """Keeps UTF-8, which the host wants, whatever the cell would like."""
         super().reconfigure(errors=errors or ("strict" if encoding else None), **other)
         end = other.get("newline", "\n")
-        self.write = self._write if end not in ("\r", "\r\n") else lambda text: self._write(text.replace("\n", end))
+        write = self._write if end not in ("\r", "\r\n") else lambda text: self._write(text.replace("\n", end))
+        self.write = write  # type: ignore[method-assign]
 
     def close(self) -> None:
         """Only flushes: a cell that closes its stdout must not silence the next one."""
@@ -6818,9 +6820,9 @@ class Capture:
     def pump(self) -> int:
         """Sends one piece of what is in the pipe, after the text that was printed before; returns its size.
 
-        Where another thread ends the process between reading it and sending it, the piece is lost. That is seldom: no
-        other thread runs meanwhile, unless the system lets this one wait, or the link is full. What is in the pipe
-        then, the host finds there.
+        If another thread ends the process between reading it and sending it, the piece is lost. That is seldom: no
+        other thread runs meanwhile, unless the system lets this one wait, or the link is full. The host finds the
+        bytes that are in the pipe then.
         """
         with interrupts, self.streams.lock:
             if not available(self.fd):
@@ -6926,7 +6928,7 @@ def pieces(data: Any) -> Iterator[memoryview]:
             end -= 1
         yield view[start:end]
         start = end
-)py", 12082}},
+)py", 12133}},
 {"supervisor", {R"py("""The first process in the sandbox: forks kernels, starts programs, and leaves nothing behind."""
 
 from __future__ import annotations
@@ -8510,8 +8512,9 @@ RAW_VALUE = 4096  # MIME values above this many characters travel as buffers
 Frame: TypeAlias = "bytes | memoryview"
 Content = dict[str, Any]
 
-_scan = json.JSONDecoder().scan_once  # written in C, as is the encoder: code cannot change how they work
-_encoder = json.encoder.c_make_encoder or json.encoder._make_iterencode
+# Written in C: code cannot change how they work. Their names are not documented.
+_scan = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
+_encoder = json.encoder.c_make_encoder or json.encoder._make_iterencode  # type: ignore[attr-defined]
 _quote = json.encoder.encode_basestring
 
 
@@ -8719,7 +8722,7 @@ def _unsent(parts: list[Frame], sent: int) -> list[Frame]:
             rest.append(memoryview(part)[sent:])
         sent = max(0, sent - len(part))
     return rest
-)py", 9790}},
+)py", 9863}},
 {"workplace", {R"py("""The way to the working directory of a kernel, which other kernels may have changed."""
 
 from __future__ import annotations

@@ -23,8 +23,9 @@ struct code_places {
 /**
  * \brief The files that a server is started from and that code can change, as they were at one moment.
  * \details Of each file its device and inode, size, times and hash. Files of installed packages, and those beyond the
- * bounds, are known by the first of these alone: code cannot set back the time of the last change of an inode. What the
- * server writes does not count: data beside its script, `__pycache__`; nor do the packages that are generated for it.
+ * bounds, are known by the first of these alone: code cannot set back the time of the last change of an inode. Files
+ * that the server writes do not count: data beside its script, `__pycache__`; nor do the packages that are generated
+ * for it.
  */
 class file_memory {
   public:

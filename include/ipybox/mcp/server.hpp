@@ -7,7 +7,7 @@
 #include <ipybox/mcp/stdio_server_channel.hpp>
 
 /** \file
- * The class `server` with all of its bodies. What they are made of includes its declaration alone.
+ * The class `server` with all of its bodies. Their parts include its declaration alone.
  */
 
 #ifdef IPYBOX_HEADER_ONLY

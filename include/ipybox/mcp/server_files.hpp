@@ -26,7 +26,7 @@ struct server_files {
     /// Files with values of its environment, whether they exist or not.
     std::vector<std::filesystem::path> secret = {};
 
-    /// What of it is code, or says which code runs: these are to be as they were when the server was approved.
+    /// Files of it that are code, or say which code runs: these are to be as they were when the server was approved.
     code_places code = {};
 
     /// The program, and the scripts and settings that its arguments name. Absolute, as far as they exist.

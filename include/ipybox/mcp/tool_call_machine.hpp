@@ -49,7 +49,7 @@ class tool_call_machine {
         std::string state; ///< for another request: JSON of the server
     };
 
-    /// Reads an answer, on any thread. What a null in it means depends on the era.
+    /// Reads an answer, on any thread. The meaning of a null in it depends on the era.
     [[nodiscard]] static reading read(std::string_view json, detail::era spoken = detail::era::handshake);
 
     /// Takes what was read: the outcome, or none when there has to be another request.

@@ -9,7 +9,7 @@
 
 namespace ipybox::os {
 
-/// Where the group of this process lies in the hierarchy of version 2.
+/// The place of this process's group in the hierarchy of version 2.
 struct own_cgroup {
     std::filesystem::path hierarchy; ///< where that is mounted
     std::filesystem::path group;     ///< absolute, below `hierarchy` or the same
@@ -47,7 +47,7 @@ struct own_cgroup {
 /// The highest directory above a group that belongs to the same mount.
 [[nodiscard]] std::filesystem::path hierarchy_of(std::filesystem::path const& group);
 
-/// What this machine has of control groups.
+/// The control groups that this machine has.
 struct cgroup_support {
     std::string controllers =
         {}; ///< those of version 2 that the group of this process can have: "cpu memory pids"; empty: none

@@ -56,8 +56,9 @@ struct launch_spec {
     /// srt_sandbox put an empty file there, or an empty directory for a path that ends with a slash.
     std::vector<std::filesystem::path> read_only = {};
 
-    /// Absolute paths of files and directories that the program must not read either: secrets. What the program needs
-    /// in such a directory, as its working directory, stays open. Those that do not exist are as in `read_only`.
+    /// Absolute paths of files and directories that the program must not read either: secrets. Paths
+    /// in them that the program needs, as its working directory, stay open. Those that do not exist are as in
+    /// `read_only`.
     std::vector<std::filesystem::path> hidden = {};
 
     /// The parts of the system that the program needs, and a policy would close.

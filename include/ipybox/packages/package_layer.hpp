@@ -31,7 +31,7 @@ class claimed_directory;
  */
 class package_layer {
   public:
-    /// What sessions may do with a layer.
+    /// The rights of sessions to a layer.
     enum class permission {
         install, ///< import from it, and have packages installed into it
         import,  ///< import from it

@@ -30,7 +30,8 @@ struct judged_program {
 };
 
 /**
- * \brief What is run for an action that was accepted for its commands: no shell gets to read the text that was judged.
+ * \brief The line that is run for an action that was accepted for its commands: no shell gets to read the text that was
+ * judged.
  * \details A line is written anew, with every literal word in quotes: were it read differently here than by a shell, a
  * command could fail, but it could not become another one. Other words stay as they are. None where the line
  * is not understood.

@@ -83,8 +83,8 @@ class kernel_manager : public std::enable_shared_from_this<kernel_manager> {
     /// Lets go of a supervisor of its own.
     asio::awaitable<void> release_host();
 
-    /// Finds the files that code in the kernel can change and must not. From any thread. What is returned calls
-    /// functions of the application, and holds nothing of the kernel.
+    /// Finds the files that code in the kernel can change and must not. From any thread. The
+    /// returned function calls functions of the application, and holds nothing of the kernel.
     [[nodiscard]] std::function<std::vector<unprotected_file>()> unprotected_files() const;
 
     /// Ends the processes and decides what is undecided, whether the executor runs or not; there is no kernel

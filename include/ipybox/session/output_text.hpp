@@ -61,7 +61,7 @@ class output_text {
     [[nodiscard]] std::string text() const;
 
     /// The text so far between two positions, see job_output.
-    /// What it tells of does not change afterwards.
+    /// That text does not change afterwards.
     [[nodiscard]] job_output between(std::uint64_t from, std::uint64_t to) const;
 
     /// The same, which may change.

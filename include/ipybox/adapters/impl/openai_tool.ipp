@@ -12,7 +12,7 @@
 namespace ipybox {
 namespace detail {
 
-/// A member of an object. What a model has written is not copied: that recurses, as deep as it nests.
+/// A member of an object. Text of a model is not copied: that recurses, as deep as it nests.
 inline nlohmann::json const* member_of(nlohmann::json const* object, char const* name) {
     if (!object || !object->is_object()) return nullptr;
     auto const member = object->find(name);

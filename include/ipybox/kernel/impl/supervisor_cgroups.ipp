@@ -10,7 +10,7 @@
 
 namespace ipybox::detail {
 
-/// What is waited for when groups are removed: for processes that were killed.
+/// The longest wait for killed processes when groups are removed.
 inline constexpr auto cgroup_patience = std::chrono::milliseconds(1000);
 
 IPYBOX_DECL supervisor_cgroups::supervisor_cgroups(sandbox_limits const& limits, std::filesystem::path hierarchy,

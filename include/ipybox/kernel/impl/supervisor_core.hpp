@@ -108,8 +108,7 @@ class supervisor_core : public std::enable_shared_from_this<supervisor_core> {
 
     supervisor_core(std::unique_ptr<io_thread>&& own, asio::any_io_executor executor, supervisor_options options);
 
-    /// Runs a part of the work. What it throws, for want of memory as a rule, is the end of this supervisor, and not
-    /// that of the thread.
+    /// Runs a part of the work. An exception, for want of memory as a rule, ends this supervisor, and not the thread.
     template <class Work>
     void guarded(Work work) {
         try {
@@ -125,7 +124,7 @@ class supervisor_core : public std::enable_shared_from_this<supervisor_core> {
         });
     }
 
-    /// Makes a request on the executor, `make(core, answer)`. What that throws is the answer.
+    /// Makes a request on the executor, `make(core, answer)`. An exception of `make` is the answer.
     template <class T, class Make>
     void request_of(completion<result<T>> done, std::chrono::milliseconds bound, std::stop_token stop, Make make);
 

@@ -111,7 +111,7 @@ IPYBOX_DECL result<void> supervisor_core::add_network(json& message) const {
     return {};
 }
 
-/// Makes the control group of a kernel, and adds the file by which that enters it. What kernels start is in theirs.
+/// Makes the control group of a kernel and its processes, and adds the file by which they enter it.
 IPYBOX_DECL result<std::shared_ptr<os::cgroup const>>
 supervisor_core::add_group(json& message, std::vector<os::unique_fd>& descriptors) {
     auto const& operation = message["op"];

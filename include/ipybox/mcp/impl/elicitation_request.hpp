@@ -27,7 +27,7 @@ inline std::string elicitation_request(std::string const& id, std::string const&
     return R"({"jsonrpc":"2.0","id":")" + id + R"(","method":"elicitation/create","params":)" + params + "}";
 }
 
-/// What its response says.
+/// The answer in the response to it.
 inline result<server::elicitation> answer_in(rpc_message const& response) {
     if (response.what == rpc_message::kind::error)
         return failure(errc::mcp_refused, "the client did not ask its user: " + to_string(response.why));

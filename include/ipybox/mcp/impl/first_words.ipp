@@ -27,7 +27,7 @@ inline bool is_length_header(std::string_view line) {
     return number != line.npos && line[number] >= '0' && line[number] <= '9';
 }
 
-/// Where the answer stands that begins with this brace; none where there is no whole answer.
+/// The text of the answer that begins with this brace; empty if there is no whole answer.
 inline std::string_view answer_at(std::string_view text) {
     auto const value = json_cursor(text).skip(json_cursor::any_depth);
     auto const message = value ? read_rpc_message(*value) : std::nullopt;

@@ -56,7 +56,7 @@ class request_id_scan {
         if (!is_blank && c != ',' && !opens && !closes) keep(c);
     }
 
-    /// What belongs to a name or a value of the outermost object.
+    /// Keeps a byte that belongs to a name or a value of the outermost object.
     void keep(char c) {
         if (depth_ == 1 && token_.size() < longest) token_ += c;
     }

@@ -135,7 +135,7 @@ inline constexpr std::string_view option_variables[] = {
     "GIT_CONFIG_SYSTEM",     "UV_CONFIG_FILE", "PIP_CONFIG_FILE",  "NPM_CONFIG_USERCONFIG",
     "npm_config_userconfig", "OPENSSL_CONF",   "GCONV_PATH"};
 
-/// What stands around a path in options, in JSON and in lines for a shell.
+/// Characters around a path in options, in JSON and in lines for a shell.
 inline constexpr std::string_view around_paths = "=,: \t\n;&|()<>'\"[]{}";
 
 /// A path within a word: without what an option or a reference has in front of it (`-I/lib`, `-r./hook.js`, `@file`).
@@ -167,7 +167,7 @@ class file_collector {
             add_with_environment(real, found_, code_);
     }
 
-    /// What is loaded from directories that are named for that.
+    /// Adds modules that are loaded from directories named for that.
     void add_modules(std::filesystem::path const& named) {
         auto path = (launch_.working_dir / named).lexically_normal();
         if (!path.has_filename()) path = path.parent_path();

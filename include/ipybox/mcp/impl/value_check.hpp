@@ -238,7 +238,7 @@ class value_check {
         return {};
     }
 
-    /// Where a member is missing, one that the schema does not name is perhaps the same one, misspelt.
+    /// If a member is missing, one that the schema does not name is perhaps the same one, misspelt.
     [[nodiscard]] static std::string undeclared(schema_json const& schema, nlohmann::json const& value) {
         auto const declared = schema.find("properties");
         if (declared == schema.end() || schema.contains("patternProperties")) return {};

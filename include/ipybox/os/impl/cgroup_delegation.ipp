@@ -49,7 +49,7 @@ inline error unusable(std::filesystem::path const& group, std::string const& why
                  "the cgroup " + group.string() + " (the limit `cgroup`) cannot be used: " + why);
 }
 
-/// What version 1 has is missing in version 2.
+/// A controller of version 1 is missing in version 2.
 inline bool has_version_1(std::string const& controller, std::filesystem::path const& root) {
     std::istringstream lines(first_bytes(root / "proc/self/cgroup"));
     for (std::string line; std::getline(lines, line);) {

@@ -156,7 +156,7 @@ IPYBOX_DECL result<unique_fd> make_memory_file(char const* name, std::span<std::
             at += count;
         }
     }
-    // Who can open a reader's descriptor, by /proc or as that reader, could write what the reader gets next.
+    // A process that can open a reader's descriptor, by /proc or as that reader, could write what it gets next.
     if (::fcntl(file.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) != 0)
         return failure(ipybox::detail::system_failure("sealing a file in memory", errno));
     return file;

@@ -274,7 +274,7 @@ class file_rules_maker {
         for (auto const& deciding : deciding_names_of_a_home) guard({*home / deciding.name, deciding.kind});
     }
 
-    /// What a launch wants to have closed, and is not there yet.
+    /// Guards a path that a launch wants closed, and that is not there yet.
     void guard_missing(std::filesystem::path const& given) {
         if (!given.is_absolute()) return;
         auto path = given.lexically_normal();

@@ -61,7 +61,7 @@ class installing_program final : public running_program {
     std::shared_ptr<package_installation> installation_;
 };
 
-/// What tools say that are called through a registry. A request may outlive it.
+/// The annotations of tools that are called through a registry. A request may outlive it.
 class listed_annotations final : public annotation_source {
   public:
     explicit listed_annotations(std::weak_ptr<mcp::server_registry const> servers) : servers_(std::move(servers)) {}

@@ -68,7 +68,7 @@ IPYBOX_DECL bool output_text::append(std::string_view text) {
     return replaced;
 }
 
-/// Where what is kept may change: not before what readers know, nor within a long line.
+/// The position from which kept text may change: not before the text that readers know, nor within a long line.
 IPYBOX_DECL std::size_t output_text::firm() const noexcept {
     auto const before = cleared_ + left_out_;
     auto const told = told_ > before ? static_cast<std::size_t>(told_ - before) : 0;

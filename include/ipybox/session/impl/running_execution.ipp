@@ -180,7 +180,7 @@ IPYBOX_DECL void running_execution::end_code() {
 }
 
 /// Ends a kernel that cannot serve another execution. One that had to be killed, or died of the interrupt, is replaced:
-/// the caller asked for an end, not for a dead executor. Where that fails, the executor stays dead.
+/// the caller asked for an end, not for a dead executor. If that fails, the executor stays dead.
 IPYBOX_DECL asio::awaitable<void> running_execution::end_kernel(stop_ladder::step last) {
     end_.killed = last == stop_ladder::step::kill || (end_.death && ladder_.reason());
     if (abandoned()) co_return;

@@ -122,7 +122,7 @@ struct socketpair_transport::connection {
     detail::side_threads aside;
 };
 
-/// What `stop` ends a start with. Apart from the header: `<stop_token>` is long.
+/// The means by which `stop` ends a start. Apart from the header: `<stop_token>` is long.
 struct socketpair_transport::start_attempt {
     std::stop_source stop;
 };
