@@ -75,7 +75,10 @@ void json_output::shown(std::size_t cell, display const& shown) {
                    {"spill_file", path_or_null(shown.spill_file)}};
     auto line = json_text(begin);
     line.back() = ',';
-    line += R"("data":)" + data_of(shown.data) + R"(,"metadata":)" + on_one_line(shown.metadata) + ",";
+    // Its text, so that numbers of any size arrive as they are.
+    auto const metadata =
+        json::parse(shown.metadata, nullptr, false).is_object() ? on_one_line(shown.metadata) : std::string("{}");
+    line += R"("data":)" + data_of(shown.data) + R"(,"metadata":)" + metadata + ",";
     out_.write(line + json_text(end).substr(1) + '\n');
 }
 

@@ -94,7 +94,7 @@ def test_places_that_others_use_are_refused(boxed: Program, home: Path) -> None:
 
 
 def test_each_session_has_its_own(boxed: Program, home: Path, connect: Clients) -> None:
-    client = connect("--sandbox", "bubblewrap", "--sessions", "--workspace", str(boxed.directory), *CONFIGURED)
+    client = connect("--sessions", *CONFIGURED)
     for name, found in (("a", "['new', 'old'] a model"), ("b", "['new', 'old'] a model")):
         answer = client.call("execute_ipython_cell", code=WRITE, session=name)
         assert found in answer.text

@@ -153,7 +153,6 @@ def test_arguments_that_do_not_fit_are_an_error_that_the_model_sees(connect: Cli
     client = connect()
     for arguments in (
         {},
-        {"code": 1},
         {"code": "1", "timeout": 0},
         {"code": "1", "timeout": "x"},
         {"code": "1", "no": 1},

@@ -108,7 +108,7 @@ print(can((top / '.env').read_text), can((top / 'secret/.env').read_text))
 print(can(lambda: os.listdir(top)) if True else '')
 """
     lines = client.run(probe, session="b").text.splitlines()
-    assert lines[0] == "True [] ['b']"
+    assert lines[0] == "True ['.cache'] ['b']"
     assert lines[1] == "1,2"
     assert lines[2] == "FileNotFoundError False False"
     assert lines[3] == "OSError OSError"
@@ -322,7 +322,7 @@ def test_questions_of_several_sessions_are_open_at_once(connect: Clients, boxed:
         config(boxed, tools=TOOLS),
         version=LEGACY,
         capabilities=FORMS,
-        on_question=lambda question: accept("accept" if 'session "a"' in question["message"] else "reject"),
+        on_question=lambda question: accept("accept" if 'session `a`' in question["message"] else "reject"),
     )
     calls = {session: begin(client, ECHO + "print(echo('x'))", session) for session in ("a", "b")}
     assert client.finish_call(calls["a"], "execute_ipython_cell").text == "x"
@@ -424,7 +424,7 @@ def test_when_the_client_is_gone_nothing_is_left(boxed: Program, how: str) -> No
         client.process.kill()
         client.ended()
     boxed.assert_all_gone()
-    assert sorted(os.listdir(boxed.directory / "sessions/a")) == ["mcptools"]
+    assert sorted(os.listdir(boxed.directory / "sessions/a")) == [".cache", "mcptools"]
     if how == "close":  # what a killed one leaves, the next start removes
         assert os.listdir(temporary) == []
         assert sorted(os.listdir(boxed.directory / "sessions")) == ["a", "b", "c"]

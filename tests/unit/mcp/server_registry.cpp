@@ -278,7 +278,7 @@ TEST_CASE_METHOD(two_servers, "server_registry: variables are put in when the se
     CHECK(contains(r.error().text(), "the MCP server 'b' needs a variable that is not set: NOT_SET"));
 }
 
-TEST_CASE_METHOD(two_servers, "server_registry: servers of a file, all or none") {
+TEST_CASE_METHOD(two_servers, "server_registry: servers of a file, of which a bad one costs no other") {
     test::scratch_dir const dir;
     auto const file = dir.write("mcp.json", R"({"mcpServers":{"b":{"command":"two"},"a":{"command":"one"}}})");
     auto const added = registry->add_file(file);
@@ -289,8 +289,11 @@ TEST_CASE_METHOD(two_servers, "server_registry: servers of a file, all or none")
     CHECK(run(context, registry->list_tools("a")));
     CHECK(registry->add_file(file).error() == errc::mcp_server_exists);
     auto const partly = dir.write("other.json", R"({"mcpServers":{"c":{"command":"one"},"d":{"command":7}}})");
-    CHECK(registry->add_file(partly).error() == errc::invalid_argument);
-    CHECK(registry->names() == std::vector<std::string>{"a", "b"});
+    auto const part = registry->add_file(partly);
+    REQUIRE(part);
+    CHECK(part->names == std::vector<std::string>{"c"});
+    CHECK(part->left_out.size() == 1);
+    CHECK(registry->names() == std::vector<std::string>{"a", "b", "c"});
 }
 
 TEST_CASE("server_registry: what of a file cannot be as it is there is told") {

@@ -481,12 +481,6 @@ TEST_CASE("tool_threads: its end joins all threads but those that are in functio
     };
     {
         tool_threads threads;
-        std::latch begun(3);
-        for (int i = 0; i < 3; ++i)
-            REQUIRE(threads.run({[&] {
-                mark();
-                begun.arrive_and_wait();
-            }}));
         std::promise<void> in_function;
         REQUIRE(threads.run({[&, open = gate.get_future().share()] {
             in_function.set_value();
@@ -494,6 +488,13 @@ TEST_CASE("tool_threads: its end joins all threads but those that are in functio
             left.set_value_at_thread_exit();
         }}));
         in_function.get_future().wait();
+        std::latch begun(3);
+        for (int i = 0; i < 3; ++i)
+            REQUIRE(threads.run({[&] {
+                mark();
+                begun.arrive_and_wait();
+            }}));
+        begun.wait();
         threads.end();
         CHECK_FALSE(threads.wait(20ms));
         CHECK(threads_ended == 3);
