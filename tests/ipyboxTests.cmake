@@ -173,7 +173,7 @@ function(ipybox_add_program_suite name)
   set(environment ${ipybox_test_environment} "IPYBOX_BINARY=set:$<TARGET_FILE:ipybox_cli>" "IPYBOX_PYTHON=set:${IPYBOX_TEST_PYTHON}"
     ${suite_ENVIRONMENT})
   set_tests_properties(${name}.suite PROPERTIES
-    LABELS "${name};kernel" TIMEOUT 1200 COST ${suite_COST} ENVIRONMENT_MODIFICATION "${environment}")
+    LABELS "${name};kernel" TIMEOUT 2400 COST ${suite_COST} ENVIRONMENT_MODIFICATION "${environment}")
 endfunction()
 
 # …/.venvs/py310/bin/python -> py310
