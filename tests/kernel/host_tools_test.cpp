@@ -292,7 +292,7 @@ TEST_CASE("host tools: added and removed while a kernel runs", "[kernel]") {
     CHECK(box.run("try:\n    mcptools.host.add.run(a=1, b=1)\nexcept Exception as e:\n    print(e)") ==
           "the application offers no tool host.add");
     CHECK(box.run("mcptools.search('numbers')") ==
-          "None of 1 tools has 'numbers'. Fewer words find more; search() lists all.");
+          "None of 1 tools has 'numbers'. Other words may; search() lists all.");
 
     CHECK(box->remove_tools("host"));
     CHECK_FALSE(box->remove_tools("host"));
