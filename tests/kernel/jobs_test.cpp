@@ -221,7 +221,7 @@ TEST_CASE("jobs: a display's text, images and input", "[kernel]") {
     CHECK(contains(outcome_of(a), "'Ann'"));
     CHECK(a.result()->displays.size() == 2);
     CHECK(a.output().from == 5);
-    CHECK(contains(a.output().text, "Markdown"));
+    CHECK(contains(a.output().text, "Ann\n"));
 }
 
 TEST_CASE("jobs: a timeout, and one that does not end when interrupted", "[kernel]") {
