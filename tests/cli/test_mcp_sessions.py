@@ -322,7 +322,7 @@ def test_questions_of_several_sessions_are_open_at_once(connect: Clients, boxed:
         config(boxed, tools=TOOLS),
         version=LEGACY,
         capabilities=FORMS,
-        on_question=lambda question: accept("accept" if 'session `a`' in question["message"] else "reject"),
+        on_question=lambda question: accept("accept" if "session `a`" in question["message"] else "reject"),
     )
     calls = {session: begin(client, ECHO + "print(echo('x'))", session) for session in ("a", "b")}
     assert client.finish_call(calls["a"], "execute_ipython_cell").text == "x"
