@@ -71,7 +71,7 @@ class server_registry {
     [[nodiscard]] result<void> add(std::string name, server_params params);
 
     /// The same, whether there is a server of that name or not. The one that was there is stopped.
-    /// \param approved its files, as they were when they were shown; none: as they are now
+    /// `approved` has its files as they were when they were shown; none: as they are now
     [[nodiscard]] result<void> replace(std::string name, server_params params,
                                        std::optional<detail::file_memory> approved = {});
 

@@ -65,7 +65,7 @@ class landlock_sandbox {
      */
     [[nodiscard]] result<sandbox_config::description> describe(std::filesystem::path const& working_dir) const;
 
-    /// The places that code in it can change, for launches in a working directory. \param host whose home directory `~`
+    /// The places that code in it can change, for launches in a working directory, on a host whose home directory `~`
     /// is
     [[nodiscard]] os::code_reach reach(std::filesystem::path const& working_dir,
                                        os::host_environment const& host) const;
