@@ -104,8 +104,6 @@ IPYBOX_DECL void tool_threads::add_thread(state_ptr const& shared) {
 IPYBOX_DECL void tool_threads::serve(state_ptr const& shared) {
     std::unique_lock lock(shared->mutex);
     for (;;) {
-        // Threads in the place of those that were stuck leave when these come back.
-        if (shared->threads.size() > most_threads + most_stuck) break;
         if (shared->waiting.empty()) {
             if (shared->ended || shared->idle >= most_idle) break;
             ++shared->idle;
@@ -121,6 +119,7 @@ IPYBOX_DECL void tool_threads::serve(state_ptr const& shared) {
         what = work(); // what it holds is the application's
         lock.lock();
         leave(*shared);
+        // As many threads as stood in for one that was stuck leave when it comes back.
         if (shared->threads.size() > most_threads && !has_place(*shared)) break;
     }
     if (auto self = shared->threads.extract(std::this_thread::get_id()))
