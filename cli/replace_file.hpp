@@ -12,7 +12,7 @@ namespace ipybox::cli {
 /**
  * \brief Puts a text in the place of a file's, at once: its readers see the old one or the new one.
  * \details A link stays, and the file that it names is replaced. Mode and owner stay; a new file has the mode 0600.
- * What was there is kept in `FILE.ipybox-backup`.
+ * The former file is kept as `FILE.ipybox-backup`.
  * \param before what was read; none: there was no file
  * \return the backup; empty: there was no file
  * \par Errors errc::io_error — a file cannot be written, or another program has changed it since it was read
