@@ -1,3 +1,5 @@
+#include "words.hpp" // first, as in applications
+
 #include <ipybox/ipybox.hpp>
 #include <ipybox/version.hpp>
 

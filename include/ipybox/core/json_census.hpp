@@ -24,9 +24,9 @@ enum class json_excess { none, bytes, values, depth };
 
 /// The end of a string that begins before `at`: behind its closing quote, or at the end of the text.
 [[nodiscard]] inline std::size_t end_of_string(std::string_view text, std::size_t at) noexcept {
-    constexpr std::size_t near = 32; // searching costs more than looking at so few
+    constexpr std::size_t step = 32; // searching costs more than looking at so few
     while (at < text.size()) {
-        for (auto const close = std::min(at + near, text.size()); at < close; ++at) {
+        for (auto const close = std::min(at + step, text.size()); at < close; ++at) {
             if (text[at] == '"') return at + 1;
             if (text[at] == '\\') ++at;
         }

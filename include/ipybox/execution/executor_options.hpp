@@ -63,8 +63,8 @@ struct executor_options {
         /// Start a fresh kernel for the call after one died, and mark its result. Otherwise calls fail until `reset()`.
         bool restart_dead = false;
 
-        /// Bound on starting a kernel. A script in front of the interpreter (pyenv's shims) has ten seconds of its own
-        /// to say which one it runs.
+        /// Bound on starting a kernel; before it, a script in front of the interpreter (pyenv's shims) has as long to
+        /// say which one it runs.
         std::chrono::milliseconds init_timeout = std::chrono::seconds(30);
 
         /// How long code may go on after it was told of an interrupt before its kernel is killed; code that cannot be

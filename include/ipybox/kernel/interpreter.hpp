@@ -4,6 +4,7 @@
 #include <ipybox/os/host_programs.hpp>
 #include <ipybox/os/launch_spec.hpp>
 
+#include <chrono>
 #include <filesystem>
 #include <stop_token>
 
@@ -17,13 +18,15 @@ namespace ipybox {
  * host: not where code can have written it, nor in a `.venv` that is merely found.
  * \param host variables, the current directory and PATH are those of this snapshot
  * \param wanted the interpreter that is named; empty: none
+ * \param bound how long a script may take to answer
  * \param stop ends the wait for a script
  * \return its absolute path, links unresolved: a virtual environment is known by it
- * \par Errors errc::python_not_found — says what was looked for and where, or that a script did not answer within ten
- * seconds; errc::not_running — the search was to stop
+ * \par Errors errc::python_not_found — says what was looked for and where, or that a script did not answer within
+ * `bound`; errc::not_running — the search was to stop
  */
 [[nodiscard]] result<std::filesystem::path>
-find_python(os::host_programs const& host, std::filesystem::path const& wanted = {}, std::stop_token stop = {});
+find_python(os::host_programs const& host, std::filesystem::path const& wanted = {},
+            std::chrono::milliseconds bound = std::chrono::seconds(30), std::stop_token stop = {});
 
 /// The virtual environment whose interpreter `find_python` would take, as far as that can be told without running
 /// anything; empty where it would be found in another way.

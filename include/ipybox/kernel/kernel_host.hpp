@@ -104,8 +104,7 @@ class kernel_host {
 
     [[nodiscard]] std::shared_ptr<supervisor> present();
     [[nodiscard]] std::shared_ptr<supervisor> present_or(detail::supervisor_options options);
-    asio::awaitable<result<std::filesystem::path>> look_for_python(std::shared_ptr<os::host_programs const> programs,
-                                                                   std::filesystem::path wanted);
+    asio::awaitable<result<std::filesystem::path>> look_for_python(detail::supervisor_options const& options);
 
     std::shared_ptr<kernel_host> const landlord_; ///< of a tenant
     std::optional<asio::any_io_executor> const executor_;

@@ -33,6 +33,8 @@ using launch_wrapper = std::function<result<launch_spec>(launch_spec)>;
 struct supervisor_options {
     std::shared_ptr<os::host_programs const> host; ///< where it is started; never none
     std::filesystem::path python;                  ///< the interpreter, absolute
+    /// How long a script in front of the interpreter may take to say which one it runs.
+    std::chrono::milliseconds python_bound = std::chrono::seconds(30);
     environment env;                               ///< of the supervisor itself
     std::filesystem::path working_dir;             ///< absolute; the sandbox makes it writable
     launch_wrapper wrap;                           ///< the sandbox

@@ -164,12 +164,22 @@ TEST_CASE_METHOD(surroundings, "find_python: a script that prints nothing and le
     CHECK(::kill(child, SIGKILL) == 0); // it was alive until now
 }
 
+TEST_CASE_METHOD(surroundings, "find_python: a script has the time that it is given") {
+    auto const silent = script("silent", "exec /bin/sleep 60");
+    auto const before = std::chrono::steady_clock::now();
+    auto const python = find_python(*os::host_programs::now(), silent, 300ms);
+    REQUIRE_FALSE(python);
+    CHECK(python.error() == errc::python_not_found);
+    CHECK(test::contains(python.error().text(), "it did not answer within 300 ms"));
+    CHECK(std::chrono::steady_clock::now() - before < 5s);
+}
+
 TEST_CASE_METHOD(surroundings, "find_python: a script that does not answer can be given up") {
     auto const silent = script("silent", "exec /bin/sleep 60");
     std::stop_source stop;
     std::thread later([&] { stop.request_stop(); });
     auto const before = std::chrono::steady_clock::now();
-    auto const python = find_python(*os::host_programs::now(), silent, stop.get_token());
+    auto const python = find_python(*os::host_programs::now(), silent, 10s, stop.get_token());
     later.join();
     REQUIRE_FALSE(python);
     CHECK(python.error() == errc::not_running);

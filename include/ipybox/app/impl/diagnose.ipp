@@ -121,7 +121,7 @@ IPYBOX_DECL diagnosis diagnose(diagnose_options const& options, std::stop_token 
     result.sandboxes = sandbox_report::make(bubblewrap_sandbox(), host);
 
     auto const working_dir = host->environment().absolute(options.working_dir.empty() ? "." : options.working_dir);
-    auto const python = find_python(*host, options.python, stop);
+    auto const python = find_python(*host, options.python, options.kernel_bound, stop);
     detail::kernel_trials const trials{options, result.sandboxes, working_dir, system, stop};
     auto kernels = trials.run(python);
     detail::mark_needed(kernels.group, options.sandbox);

@@ -22,9 +22,15 @@ inline bool is_script(std::filesystem::path const& file) {
     return opened && ::read(opened.get(), begin, sizeof begin) == sizeof begin && begin[0] == '#' && begin[1] == '!';
 }
 
+/// How a script in front of an interpreter is waited for.
+struct script_wait {
+    std::chrono::milliseconds bound;
+    std::stop_token stop;
+};
+
 /// Asks a script in front of an interpreter which one it runs.
 inline result<std::filesystem::path> interpreter_behind(std::filesystem::path const& script,
-                                                        os::host_programs const& host, std::stop_token const& stop) {
+                                                        os::host_programs const& host, script_wait const& wait) {
     auto const unusable = [&script](std::string why) {
         return failure(errc::python_not_found,
                        script.string() + " does not run a Python interpreter: " + std::move(why));
@@ -51,10 +57,10 @@ inline result<std::filesystem::path> interpreter_behind(std::filesystem::path co
     if (!process) return unusable(process.error().text());
     theirs.reset();
     os::unique_fd const stopped(::eventfd(0, EFD_CLOEXEC));
-    std::stop_callback const wake(stop, [&stopped] { (void)::eventfd_write(stopped.get(), 1); });
-    auto const status = process->wait(std::chrono::seconds(10), stopped.get());
-    if (stop.stop_requested()) return failure(errc::not_running);
-    if (!status) return unusable("it does not answer");
+    std::stop_callback const wake(wait.stop, [&stopped] { (void)::eventfd_write(stopped.get(), 1); });
+    auto const status = process->wait(wait.bound, stopped.get());
+    if (wait.stop.stop_requested()) return failure(errc::not_running);
+    if (!status) return unusable("it did not answer within " + std::to_string(wait.bound.count()) + " ms");
     if (status->code != 0) return unusable("it ends with " + to_string(*status));
     char path[4096];
     auto const count = ::read(answer.get(), path, sizeof path);
@@ -65,15 +71,15 @@ inline result<std::filesystem::path> interpreter_behind(std::filesystem::path co
 }
 
 inline result<std::filesystem::path> usable(std::filesystem::path const& python, os::host_programs const& host,
-                                            std::stop_token const& stop) {
-    return is_script(python) ? interpreter_behind(python, host, stop) : result<std::filesystem::path>(python);
+                                            script_wait const& wait) {
+    return is_script(python) ? interpreter_behind(python, host, wait) : result<std::filesystem::path>(python);
 }
 
 /// The interpreter that was named.
 inline result<std::filesystem::path> named_python(os::host_programs const& host, std::filesystem::path const& wanted,
-                                                  std::string const& who, std::stop_token const& stop) {
+                                                  std::string const& who, script_wait const& wait) {
     auto const found = host.find(wanted.string());
-    if (!found.empty()) return usable(found, host, stop);
+    if (!found.empty()) return usable(found, host, wait);
     if (auto const why = host.passed_over(wanted.string()); !why.empty())
         return failure(errc::python_not_found, who + " names " + wanted.string() + ", and " + why);
     return failure(errc::python_not_found, who + " names " + wanted.string() + ", which is no program that can be run");
@@ -112,16 +118,18 @@ inline error no_python(os::host_programs const& host) {
 } // namespace detail
 
 IPYBOX_DECL result<std::filesystem::path> find_python(os::host_programs const& host,
-                                                      std::filesystem::path const& wanted, std::stop_token stop) {
+                                                      std::filesystem::path const& wanted,
+                                                      std::chrono::milliseconds bound, std::stop_token stop) {
+    detail::script_wait const wait{bound, std::move(stop)};
     auto const& variables = host.environment();
-    if (!wanted.empty()) return detail::named_python(host, wanted, "the option `python`", stop);
+    if (!wanted.empty()) return detail::named_python(host, wanted, "the option `python`", wait);
     if (auto const named = variables.value("IPYBOX_PYTHON"); !named.empty())
-        return detail::named_python(host, named, "IPYBOX_PYTHON", stop);
+        return detail::named_python(host, named, "IPYBOX_PYTHON", wait);
     if (auto const active = variables.value("VIRTUAL_ENV"); !active.empty())
-        return detail::named_python(host, detail::python_in(active), "VIRTUAL_ENV", stop);
+        return detail::named_python(host, detail::python_in(active), "VIRTUAL_ENV", wait);
     if (auto const python = detail::python_above(variables.directory()); !python.empty())
         return detail::discovered_python(python);
-    if (auto const python = host.find("python3"); !python.empty()) return detail::usable(python, host, stop);
+    if (auto const python = host.find("python3"); !python.empty()) return detail::usable(python, host, wait);
     return failure(detail::no_python(host));
 }
 

@@ -108,7 +108,7 @@ IPYBOX_DECL asio::awaitable<result<std::shared_ptr<kernel_host::supervisor>>> ke
         options = wanted(options_, shared_options()); // placeholders have gone with it
     }
     if (auto there = present()) co_return there;
-    auto python = co_await look_for_python(options.host, options.python);
+    auto python = co_await look_for_python(options);
     if (!python) co_return failure(python);
     options.python = std::move(*python);
     auto made = present_or(std::move(options));
@@ -142,15 +142,16 @@ IPYBOX_DECL std::shared_ptr<kernel_host::supervisor> kernel_host::present_or(det
 
 /// On a thread of its own: a script in front of the interpreter is run, and takes its time.
 IPYBOX_DECL asio::awaitable<result<std::filesystem::path>>
-kernel_host::look_for_python(std::shared_ptr<os::host_programs const> programs, std::filesystem::path wanted) {
+kernel_host::look_for_python(detail::supervisor_options const& options) {
     using found = result<std::filesystem::path>;
-    auto const look = [this, &programs, &wanted](detail::completion<found> done) {
+    auto const look = [this, &options](detail::completion<found> done) {
         // Shared, so that it is still there where no thread can be made.
         auto const answer = std::make_shared<detail::completion<found>>(std::move(done));
-        auto search = [programs, wanted, answer](std::stop_token stop) {
+        auto search = [programs = options.host, wanted = options.python, bound = options.python_bound,
+                       answer](std::stop_token stop) {
             auto python = found(failure(errc::not_running));
             try {
-                python = find_python(*programs, wanted, std::move(stop));
+                python = find_python(*programs, wanted, bound, std::move(stop));
             } catch (...) { python = failure(detail::error_of(std::current_exception())); }
             (*answer)(std::move(python));
         };

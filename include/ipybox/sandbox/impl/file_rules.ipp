@@ -184,9 +184,9 @@ class file_rules_maker {
     }
 
     void add_search_of(std::filesystem::path const& root) {
-        pattern_reach const near{search_depth_, false};
+        pattern_reach const searched{search_depth_, false};
         auto const search = [&](std::string_view name, purpose why) {
-            auto pattern = path_pattern::parse(root, "**/" + std::string(name), near);
+            auto pattern = path_pattern::parse(root, "**/" + std::string(name), searched);
             if (pattern) add_pattern(*std::move(pattern), why); // none for "/", which is refused as writable
         };
         for (auto const& deciding : deciding_names) search(deciding.name, purpose::decides);

@@ -72,6 +72,7 @@ IPYBOX_DECL supervisor_options session_settings::supervisor(launch_wrapper wrap,
     supervisor_options own;
     own.host = programs_;
     own.python = options_.kernel.python;
+    own.python_bound = clamped(options_.kernel.init_timeout);
     own.env = kernel_environment(programs_->environment(), options_.kernel.env);
     own.working_dir = options_.working_dir;
     own.wrap = std::move(wrap);
