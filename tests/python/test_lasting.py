@@ -17,7 +17,10 @@ def test_a_context_variable_set_behind_an_await_is_there_in_the_next_cell(kernel
     assert kernel.run("async def peek(): return V.get()\nawait asyncio.gather(peek(), peek())").value == (
         "['late', 'late']"
     )
-    assert not kernel.run("V.reset(token)").error
+    if kernel.run("import sys; sys.version_info >= (3, 11)").value == "True":  # else each cell has a copy of the context
+        assert not kernel.run("V.reset(token)").error
+    else:
+        assert not kernel.run("V.set('default')").error
     assert kernel.run("V.get()").value == "'default'"
     kernel.run("import decimal; await asyncio.sleep(0); decimal.getcontext().prec = 5")
     assert kernel.run("decimal.Decimal(1) / 3").value == "Decimal('0.33333')"

@@ -339,7 +339,8 @@ class TestContent:
         displayed = [message.content["data"] for message in shown.of("display_data")]
         assert len(displayed) == 3 and displayed[1]["image/png"] and not shown.of("execute_result")
         assert displayed[0]["text/plain"].split() == (plain.value or "").split()
-        assert acting.run("r == plain, isinstance(r, type(plain)), hasattr(plain, 'parts')").value == (
+        kind = "type(plain)" if result in ("Result", "Union[Result, str]") else type(value).__name__
+        assert acting.run(f"r == plain, isinstance(r, {kind}), hasattr(plain, 'parts')").value == (
             f"(True, True, {'parts' in str(value)})"
         )
         if "parts" in str(value):
