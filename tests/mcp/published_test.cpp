@@ -135,9 +135,19 @@ TEST_CASE_METHOD(mcp_host, "server-memory and server-sequential-thinking: state 
     CHECK(r->structured_content->value()["thoughtHistoryLength"] == 1);
 }
 
-TEST_CASE_METHOD(mcp_host, "the registry of its page: servers of a file") {
+namespace {
+
+/// A registry knows the variables that were there when it was made.
+struct sdk_variable {
+    sdk_variable() { ::setenv("IPYBOX_TEST_SDK", (test::source_dir() / "tests/mcp/servers/sdk.py").c_str(), 1); }
+};
+
+struct host_with_sdk_variable : sdk_variable, mcp_host {};
+
+} // namespace
+
+TEST_CASE_METHOD(host_with_sdk_variable, "the registry of its page: servers of a file") {
     test::scratch_dir const dir;
-    ::setenv("IPYBOX_TEST_SDK", (test::source_dir() / "tests/mcp/servers/sdk.py").c_str(), 1);
     json const entry = {{"command", IPYBOX_TEST_MCP_PYTHON}, {"args", {"${IPYBOX_TEST_SDK}"}}};
     auto const file = dir.write("mcp.json", json{{"mcpServers", {{"calculator", entry}}}}.dump());
     CHECK(test::run(context(), add(registry(), file)) == "42");

@@ -357,10 +357,22 @@ TEST_CASE_METHOD(mcp_host, "wayward: large results and large arguments") {
     CHECK(this->text("size_of", {{"text", std::string(20'000'000, 'y')}}) == "20000000");
 }
 
-TEST_CASE_METHOD(mcp_host, "wayward: environment, directory, a group of its own") {
+namespace {
+
+/// A registry knows the variables that were there when it was made.
+struct token_variables {
+    token_variables() {
+        ::setenv("IPYBOX_TEST_EXTRA", "not for servers", 1);
+        ::setenv("IPYBOX_TEST_TOKEN", "t0ken", 1);
+    }
+};
+
+struct host_with_token : token_variables, mcp_host {};
+
+} // namespace
+
+TEST_CASE_METHOD(host_with_token, "wayward: environment, directory, a group of its own") {
     test::scratch_dir const dir;
-    ::setenv("IPYBOX_TEST_EXTRA", "not for servers", 1);
-    ::setenv("IPYBOX_TEST_TOKEN", "t0ken", 1);
     auto params = wayward({"--farewell", (dir.path() / "farewell").string()});
     auto& server = params;
     server.env = {{"KEY", "${IPYBOX_TEST_TOKEN}"}};
