@@ -170,6 +170,7 @@ def test_a_question_holds_the_clock_of_the_cell(program: Program, era: str) -> N
         return accept()
 
     client = answering(program, era, slowly)
+    assert client.run("1").text == "1"  # the kernel has started: that counts
     assert client.run(CALL, timeout=4, wait_seconds=4).text == "got hello"
     assert client.close() == 0
 

@@ -43,7 +43,8 @@ class host_environment {
     /// HOME, or the user's home directory by the system's list of users; empty where neither is absolute.
     [[nodiscard]] std::filesystem::path const& home() const noexcept { return home_; }
 
-    /// A path that is relative to the current directory, without `.` and `..`; empty where that is needed and gone.
+    /// A path that is relative to the current directory, without `.`, `..` and a `/` at its end; empty where that
+    /// directory is needed and gone.
     [[nodiscard]] std::filesystem::path absolute(std::filesystem::path const& path) const;
 
   private:

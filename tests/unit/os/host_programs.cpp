@@ -148,3 +148,17 @@ TEST_CASE_METHOD(place, "host_programs: code that comes later counts") {
     CHECK(host.can_change(outside));
     CHECK(host.search_path().empty());
 }
+
+TEST_CASE("host_environment: paths are made absolute, without what means nothing in them") {
+    host_environment const host({}, "/work/here");
+    auto const made = [&](char const* path) { return host.absolute(path).string(); };
+    CHECK(made(".") == "/work/here");
+    CHECK(made("") == "/work/here");
+    CHECK(made("a/") == "/work/here/a");
+    CHECK(made("../b/./c//") == "/work/b/c");
+    CHECK(made("/x/y/") == "/x/y");
+    CHECK(made("/") == "/");
+    host_environment const gone({}, "");
+    CHECK(gone.absolute("a").empty());
+    CHECK(gone.absolute("/a/") == "/a");
+}

@@ -58,8 +58,9 @@ IPYBOX_DECL std::string host_environment::search_path() const {
 }
 
 IPYBOX_DECL std::filesystem::path host_environment::absolute(std::filesystem::path const& path) const {
-    if (path.is_absolute()) return path.lexically_normal();
-    return directory_.empty() ? std::filesystem::path() : (directory_ / path).lexically_normal();
+    if (path.is_relative() && directory_.empty()) return {};
+    auto normal = (directory_ / path).lexically_normal();
+    return normal.has_filename() || !normal.has_relative_path() ? normal : normal.parent_path();
 }
 
 } // namespace ipybox::os
