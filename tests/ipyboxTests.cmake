@@ -168,7 +168,7 @@ function(ipybox_add_program_suite name)
     set(suite_FILES ${CMAKE_CURRENT_SOURCE_DIR})
   endif()
   add_test(NAME ${name}.suite
-    COMMAND ${IPYBOX_TEST_PYTHON} -m pytest -q -p no:cacheprovider ${suite_FILES}
+    COMMAND ${IPYBOX_TEST_PYTHON} -m pytest -q --durations=10 -p no:cacheprovider ${suite_FILES}
     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   set(environment ${ipybox_test_environment} "IPYBOX_BINARY=set:$<TARGET_FILE:ipybox_cli>" "IPYBOX_PYTHON=set:${IPYBOX_TEST_PYTHON}"
     ${suite_ENVIRONMENT})
