@@ -95,7 +95,8 @@ void add_network_options(CLI::App& command, network_choice& network) {
     command
         .add_option("--ca-certs", network.certificates,
                     "Certificates (PEM) that pip and the code trust, as those of a proxy that looks into HTTPS\n"
-                    "(default: for pip PIP_CERT, REQUESTS_CA_BUNDLE, SSL_CERT_FILE, pip.conf, else the system's)")
+                    "(default: for pip those of PIP_CERT, REQUESTS_CA_BUNDLE, SSL_CERT_FILE or pip.conf;\n"
+                    "else the system's)")
         ->type_name("FILE")
         ->check(check_given)
         ->check(CLI::Validator(CLI::ExistingFile).description(""));
@@ -210,8 +211,8 @@ void add_kernel_options(CLI::App& command, box_options& options) {
     add_python_option(command, options.python);
     command
         .add_option("--cache", options.cache,
-                    "Keep what libraries fetch (models, data, fonts) in this directory, for the code of later runs\n"
-                    "alone (default: in one that is gone at the end)")
+                    "Keep what libraries fetch (models, data, fonts) in this directory, for the code of later\n"
+                    "runs alone (default: in one that is gone at the end)")
         ->type_name("DIR")
         ->check(check_given);
 }

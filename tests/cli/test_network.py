@@ -6,6 +6,7 @@ import base64
 import hashlib
 import http.server
 import json
+import os
 import select
 import socket
 import ssl
@@ -208,6 +209,8 @@ def test_certificates_that_the_user_has_named_for_pip(boxed: Program, named_by: 
     wheel(boxed.directory)
     certificates, context = certificate(boxed.directory, "localhost")
     options: list[str] = []
+    boxed.env.update(dict.fromkeys(["PIP_CERT", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE"], ""))
+    boxed.env["PIP_CONFIG_FILE"] = os.devnull
     if named_by == "pip.conf":
         boxed.env["PIP_CONFIG_FILE"] = boxed.write("pip.conf", f"[global]\ncert = {certificates}\n")
     elif named_by == "--ca-certs":

@@ -226,7 +226,7 @@ def test_standard_input_that_is_not_utf8(program: Program) -> None:
         ("{}", "not a Jupyter notebook"),
         ('{"nbformat": 3, "worksheets": []}', "format 3"),
         ('{"nbformat": 4}', "without cells"),
-        ('{"nbformat": 4, "cells": [{"cell_type": "code", "source": 1}]}', "no source"),
+        ('{"nbformat": 4, "cells": [{"cell_type": "code", "source": 1}]}', "source of a cell is not text"),
     ],
 )
 def test_malformed_notebook(program: Program, text: str, why: str) -> None:
