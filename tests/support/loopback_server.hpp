@@ -68,8 +68,10 @@ inline std::string read_all(tcp::socket& socket) {
 inline std::string read_head(tcp::socket& socket) {
     std::string text;
     asio::error_code end;
-    auto const size = asio::read_until(socket, asio::dynamic_buffer(text), "\r\n\r\n", end);
-    return text.substr(0, size);
+    // What follows may be there already, and is left there.
+    for (char c = 0; !end && !text.ends_with("\r\n\r\n");)
+        if (asio::read(socket, asio::buffer(&c, 1), end) == 1) text += c;
+    return text;
 }
 
 /// Answers an HTTP request with its head.

@@ -100,7 +100,7 @@ class output_text {
     std::size_t half_;
     std::shared_ptr<output_places> places_;
     std::shared_ptr<file_budget> budget_;
-    mutable std::mutex mutex_; ///< of what readers look at; only the one that writes changes it
+    mutable std::mutex mutex_; ///< of what readers look at; only the one that writes changes it, but for told_
     std::string kept_;         ///< everything, within the bound; beyond it the head and the tail, one behind the other
     std::size_t head_ = 0;     ///< size of the head, where something is left out behind it
     std::size_t left_out_ = 0;

@@ -111,7 +111,11 @@ IPYBOX_DECL void output_text::begin_spilling() {
 
 IPYBOX_DECL bool output_text::write_some() {
     if (!spilling_) return false;
-    auto const end = std::max(in_file_, settled());
+    std::size_t end = 0;
+    {
+        std::scoped_lock const lock(mutex_); // readers say what they know by now
+        end = std::max(in_file_, settled());
+    }
     auto const text = std::string_view(kept_).substr(in_file_, std::min(slice, end - in_file_));
     spill(text);
     in_file_ += text.size();
