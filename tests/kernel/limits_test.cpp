@@ -51,7 +51,7 @@ TEST_CASE("limits: by default no more memory than the machine has", "[kernel]") 
     auto const machine = std::to_string(sandbox_limits().memory.value());
     CHECK(box.run("import resource\nresource.getrlimit(resource.RLIMIT_DATA) == (" + machine + ", " + machine + ")") ==
           "True");
-    CHECK(box.run("resource.getrlimit(resource.RLIMIT_CORE)") == "(0, 0)");
+    CHECK(box.run("resource.getrlimit(resource.RLIMIT_CORE)") == "(1, 1)");
 }
 
 TEST_CASE("limits: none of them leaves what the application itself may take", "[kernel]") {

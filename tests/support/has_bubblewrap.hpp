@@ -4,6 +4,7 @@
 
 #include <support/skip.hpp>
 
+#include <filesystem>
 #include <utility>
 
 namespace ipybox::test {
@@ -12,7 +13,7 @@ namespace ipybox::test {
 inline bool has_bubblewrap() {
     launch_spec spec;
     spec.argv = {"/bin/true"};
-    spec.working_dir = "/usr";
+    spec.working_dir = std::filesystem::current_path(); // where no program lies
     auto const works = bubblewrap_sandbox().wrap(std::move(spec));
     if (!works) skip(works.error().text());
     return works.has_value();

@@ -16,16 +16,16 @@ IPYBOX_DECL runtime::runtime(options how) : runtime(std::move(how), bubblewrap_s
 
 IPYBOX_DECL runtime::runtime(options how, any_sandbox sandbox) : sandbox_(std::move(sandbox)) {
     auto const host = os::host_programs::now();
-    auto const& environment = host->environment();
+    auto const& around = host->environment();
     detail::supervisor_options s;
     s.host = host;
     s.walls = how.walls && sandbox_.confines();
     s.wrap = [sandbox = sandbox_](launch_spec spec) { return sandbox.wrap(std::move(spec)); };
     s.python = std::move(how.kernel.python);
-    s.env = kernel_environment(environment, how.kernel.env);
-    s.working_dir = environment.absolute(how.working_dir.empty() ? "." : how.working_dir);
-    auto reach = sandbox_.reach(s.working_dir, environment);
-    reach.close({python_environment(environment, s.python)});
+    s.env = kernel_environment(around, how.kernel.env);
+    s.working_dir = around.absolute(how.working_dir.empty() ? "." : how.working_dir);
+    auto reach = sandbox_.reach(s.working_dir, around);
+    reach.close({python_environment(around, s.python)});
     reach.close(how.sandbox.read_only);
     reach.close(how.sandbox.hidden);
     host->add_reach(reach);

@@ -51,7 +51,7 @@ class tool_list_machine {
     [[nodiscard]] result<std::vector<tool>> on_refusal(error why);
 
   private:
-    [[nodiscard]] bool add(std::vector<tool> page);
+    [[nodiscard]] bool add(std::vector<tool> listed);
     [[nodiscard]] std::vector<tool> all(std::string const& remark = {});
 
     std::string cursor_; ///< JSON

@@ -80,10 +80,10 @@ IPYBOX_DECL tool_list_machine::reading tool_list_machine::read(std::string_view 
 }
 
 /// Whether there are new ones among them. Those of later pages that are known are left out.
-IPYBOX_DECL bool tool_list_machine::add(std::vector<tool> page) {
+IPYBOX_DECL bool tool_list_machine::add(std::vector<tool> listed) {
     bool const is_first = tools_.empty();
     bool fresh = false;
-    for (auto& each : page) {
+    for (auto& each : listed) {
         bool const is_new = names_.insert(each.name).second;
         fresh = fresh || is_new;
         if (is_new || is_first) tools_.push_back(std::move(each));

@@ -77,7 +77,7 @@ IPYBOX_DECL bool tool_threads::has_place(state const& shared) {
     if (shared.threads.size() < most_threads) return true;
     auto const stuck = std::ranges::count_if(
         shared.in_functions, [](auto const& each) { return each.second.has_ended && each.second.has_ended(); });
-    return shared.threads.size() < most_threads + std::min<std::size_t>(stuck, most_stuck);
+    return shared.threads.size() < most_threads + std::min(static_cast<std::size_t>(stuck), most_stuck);
 }
 
 /// With the lock held. Whether nothing can run until the function of a call that has ended returns.
