@@ -90,7 +90,7 @@ class tool_threads {
     static void serve(state_ptr const& shared);
     static void enter(state& shared, std::function<bool()> has_ended);
     static void leave(state& shared);
-    [[nodiscard]] static bool has_place(state const& shared);
+    [[nodiscard]] static std::size_t places(state const& shared);
     [[nodiscard]] static bool is_full_of_stuck(state const& shared);
     static void add_thread(state_ptr const& shared);
     static void join(std::vector<std::thread> threads);

@@ -40,7 +40,7 @@ IPYBOX_DECL bool tool_threads::run(work what) {
         what.refuse();
     } else {
         shared.waiting.push_back(std::move(what));
-        if (needs_thread && has_place(shared)) {
+        if (needs_thread && shared.threads.size() < places(shared)) {
             try {
                 add_thread(state_);
             } catch (std::system_error const&) {
@@ -64,7 +64,7 @@ IPYBOX_DECL void tool_threads::call_ended() {
         auto& shared = *state_;
         if (shared.ended || shared.waiting.size() <= shared.idle) return;
         try {
-            for (auto more = shared.waiting.size() - shared.idle; more > 0 && has_place(shared); --more)
+            for (auto more = shared.waiting.size() - shared.idle; more > 0 && shared.threads.size() < places(shared); --more)
                 add_thread(state_);
         } catch (std::system_error const&) {} // NOLINT(bugprone-empty-catch): the work goes on waiting
         if (is_full_of_stuck(shared)) refused = std::exchange(shared.waiting, {});
@@ -72,12 +72,12 @@ IPYBOX_DECL void tool_threads::call_ended() {
     for (auto const& each : refused) each.refuse();
 }
 
-/// With the lock held.
-IPYBOX_DECL bool tool_threads::has_place(state const& shared) {
-    if (shared.threads.size() < most_threads) return true;
+/// With the lock held. So many threads there may be.
+IPYBOX_DECL std::size_t tool_threads::places(state const& shared) {
+    if (shared.threads.size() < most_threads) return most_threads;
     auto const stuck = std::ranges::count_if(
         shared.in_functions, [](auto const& each) { return each.second.has_ended && each.second.has_ended(); });
-    return shared.threads.size() < most_threads + std::min(static_cast<std::size_t>(stuck), most_stuck);
+    return most_threads + std::min(static_cast<std::size_t>(stuck), most_stuck);
 }
 
 /// With the lock held. Whether nothing can run until the function of a call that has ended returns.
@@ -120,7 +120,7 @@ IPYBOX_DECL void tool_threads::serve(state_ptr const& shared) {
         lock.lock();
         leave(*shared);
         // As many threads as stood in for one that was stuck leave when it comes back.
-        if (shared->threads.size() > most_threads && !has_place(*shared)) break;
+        if (shared->threads.size() > places(*shared)) break;
     }
     if (auto self = shared->threads.extract(std::this_thread::get_id()))
         shared->leaving.push_back(std::move(self.mapped()));
