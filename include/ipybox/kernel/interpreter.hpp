@@ -24,9 +24,10 @@ namespace ipybox {
  * \par Errors errc::python_not_found — says what was looked for and where, or that a script did not answer within
  * `bound`; errc::not_running — the search was to stop
  */
-[[nodiscard]] result<std::filesystem::path>
-find_python(os::host_programs const& host, std::filesystem::path const& wanted = {},
-            std::chrono::milliseconds bound = std::chrono::seconds(30), std::stop_token stop = {});
+[[nodiscard]] result<std::filesystem::path> find_python(os::host_programs const& host,
+                                                        std::filesystem::path const& wanted = {},
+                                                        std::chrono::milliseconds bound = std::chrono::seconds(30),
+                                                        std::stop_token stop = {});
 
 /// The virtual environment whose interpreter `find_python` would take, as far as that can be told without running
 /// anything; empty where it would be found in another way.

@@ -35,9 +35,9 @@ struct supervisor_options {
     std::filesystem::path python;                  ///< the interpreter, absolute
     /// How long a script in front of the interpreter may take to say which one it runs.
     std::chrono::milliseconds python_bound = std::chrono::seconds(30);
-    environment env;                               ///< of the supervisor itself
-    std::filesystem::path working_dir;             ///< absolute; the sandbox makes it writable
-    launch_wrapper wrap;                           ///< the sandbox
+    environment env;                   ///< of the supervisor itself
+    std::filesystem::path working_dir; ///< absolute; the sandbox makes it writable
+    launch_wrapper wrap;               ///< the sandbox
     /// Imports IPython and forks kernels. False: starts foreign kernels from their own argv, and needs no ipykernel.
     bool forks_kernels = true;
     std::vector<std::string> preload = {}; ///< modules that all kernels share, imported before the first fork

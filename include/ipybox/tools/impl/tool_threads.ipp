@@ -64,7 +64,8 @@ IPYBOX_DECL void tool_threads::call_ended() {
         auto& shared = *state_;
         if (shared.ended || shared.waiting.size() <= shared.idle) return;
         try {
-            for (auto more = shared.waiting.size() - shared.idle; more > 0 && shared.threads.size() < places(shared); --more)
+            for (auto more = shared.waiting.size() - shared.idle; more > 0 && shared.threads.size() < places(shared);
+                 --more)
                 add_thread(state_);
         } catch (std::system_error const&) {} // NOLINT(bugprone-empty-catch): the work goes on waiting
         if (is_full_of_stuck(shared)) refused = std::exchange(shared.waiting, {});
