@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from harness import Closed, Kernel
@@ -17,7 +19,9 @@ def test_a_context_variable_set_behind_an_await_is_there_in_the_next_cell(kernel
     assert kernel.run("async def peek(): return V.get()\nawait asyncio.gather(peek(), peek())").value == (
         "['late', 'late']"
     )
-    if kernel.run("import sys; sys.version_info >= (3, 11)").value == "True":  # else each cell has a copy of the context
+    if (
+        kernel.run("import sys; sys.version_info >= (3, 11)").value == "True"
+    ):  # else each cell has a copy of the context
         assert not kernel.run("V.reset(token)").error
     else:
         assert not kernel.run("V.set('default')").error
@@ -98,3 +102,18 @@ def test_a_display_that_the_host_cannot_take_names_itself(kernel: Kernel) -> Non
     assert kernel.run("display({'application/json': 10**400}, raw=True)").of("display_data")
     wide = "display({'application/json': [[[]]] * 1000, 'text/plain': '[' * 1000}, raw=True)"
     assert kernel.run(wide).of("display_data")
+
+
+def test_between_two_cells_the_loop_wakes_up_for_files_and_for_threads(kernel: Kernel) -> None:
+    code = """
+        import asyncio, os, threading, time
+        loop, seen = asyncio.get_event_loop(), []
+        reads, writes = os.pipe()
+        loop.add_reader(reads, lambda: (os.read(reads, 9), seen.append(time.monotonic())))
+        threading.Timer(0.1, os.write, (writes, b'x')).start()
+        threading.Timer(0.2, loop.call_soon_threadsafe, (lambda: seen.append(time.monotonic()),)).start()
+    """
+    assert not kernel.run(code).error
+    time.sleep(1)
+    assert kernel.run("now = time.monotonic(); [now - at > 0.3 for at in seen]").value == "[True, True]"
+    assert not kernel.run("loop.remove_reader(reads)").error

@@ -3786,6 +3786,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import select
 import sys
 from asyncio import BaseEventLoop, Task
 from collections.abc import Callable, Coroutine
@@ -3891,9 +3892,37 @@ class MainLoop:
                 self.context = contextvars.copy_context()
 
     def rest(self, fd: int, seconds: float | None = None) -> bool:
+        """Waits until there is something to read, or only for a while; returns whether there is. Runs tasks of code."""
+        try:
+            arrived = None if self.has_work() else self.wait(fd, seconds)
+        except Exception:
+            arrived = None  # code has changed the loop
+        return self.run_tasks(fd, seconds) if arrived is None else arrived
+
+    def has_work(self) -> bool:
+        """Whether the loop has something to run by now or at some time, without anything that comes from outside."""
+        loop: Any = self.asyncio_loop
+        return bool(loop._ready or loop._scheduled)
+
+    def wait(self, fd: int, seconds: float | None) -> bool | None:
+        """Waits as `rest` does, without the loop, which takes longer; none when the loop has got something to run."""
+        loop: Any = self.asyncio_loop
+        ready = select.poll()
+        ready.register(fd, select.POLLIN)
+        ready.register(loop._selector.fileno(), select.POLLIN)
+        try:
+            found = ready.poll(None if seconds is None else seconds * 1000)
+        except (KeyboardInterrupt, SystemExit):
+            interrupts.cancel()  # it came when its cell had ended
+            return None
+        if not found:
+            return False
+        return True if found[0][0] == fd and found[0][1] & select.POLLIN else None
+
+    def run_tasks(self, fd: int, seconds: float | None) -> bool:
         """Runs tasks of code until there is something to read, or only for a while; returns whether there is.
 
-        Only then is the descriptor watched: no cell is disturbed by it.
+        Only then does the loop watch the descriptor: no cell is disturbed by it.
         """
         loop = self.asyncio_loop
         seen: list[bool] = []
@@ -3949,7 +3978,7 @@ class MainLoop:
                     setattr(kind, name, value)
         self.mend()
         self.begin()
-)py", 6958}},
+)py", 8371}},
 {"magics", {R"py("""Magics that start programs, through the host: ``%%bash`` and all other ``%%script``s, ``%pip`` and its like."""
 
 from __future__ import annotations
