@@ -24,7 +24,8 @@ IPYBOX_DECL std::vector<unprotected_file> unfulfilled(std::vector<protection_wis
     best.close(wanted);
     std::vector<unprotected_file> found;
     for (auto const& wish : wishes) {
-        bool const is_told = std::ranges::find(found, wish.path, &unprotected_file::path) != found.end();
+        bool const is_told = std::ranges::any_of(
+            found, [&](auto const& file) { return file.path == wish.path && file.server == wish.server; });
         if (is_told || !now.can_change(wish.path)) continue;
         auto const how = best.can_change(wish.path) ? unprotected_file::protection::other_directory : cure;
         found.push_back({wish.path, wish.server, how});
