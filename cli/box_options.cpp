@@ -224,14 +224,23 @@ void add_server_options(CLI::App& command, box_options& options) {
         ->type_name("FILE")
         ->check(check_given)
         ->check(CLI::Validator(CLI::ExistingFile).description(""));
-    auto const set_tool_timeout = [&options](double const& seconds) {
-        options.tool_timeout = std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(seconds));
+    auto const set = [](std::optional<std::chrono::milliseconds>& timeout) {
+        return [&timeout](double const& seconds) {
+            timeout = std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(seconds));
+        };
     };
     command
         .add_option_function<double>(
-            "--tool-timeout", set_tool_timeout,
+            "--tool-timeout", set(options.server_timeouts.tool),
             "Seconds that a tool call, or a server that is asked for its tools, may take; else\n"
             "the `timeout` of its entry, or 600 and 60")
+        ->type_name("S")
+        ->check(check_seconds);
+    command
+        .add_option_function<double>(
+            "--connect-timeout", set(options.server_timeouts.connect),
+            "Seconds that a server may take to start; else the `connect_timeout` of its entry,\n"
+            "or 30")
         ->type_name("S")
         ->check(check_seconds);
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/mcp/server_timeouts.hpp>
 #include <ipybox/os/sandbox_limits.hpp>
 #include <ipybox/os/system_access.hpp>
 
@@ -53,10 +54,9 @@ struct box_options {
     std::filesystem::path sessions_dir; ///< of named sessions, within working_dir: where they write; empty: one kernel
     std::filesystem::path images_dir;
     std::filesystem::path python;
-    std::filesystem::path cache;      ///< of libraries of the code; empty: a private one
-    std::filesystem::path mcp_config; ///< a file of `mcpServers`; empty: none
-    std::optional<std::chrono::milliseconds>
-        tool_timeout; ///< of a call and of a list of tools, in the place of what the file says
+    std::filesystem::path cache;          ///< of libraries of the code; empty: a private one
+    std::filesystem::path mcp_config;     ///< a file of `mcpServers`; empty: none
+    mcp::server_timeouts server_timeouts; ///< in the place of what the file says
     bool require_shell_escape = false;
     package_choice packages;
     std::filesystem::path rules; ///< a rules file; empty: none
@@ -83,7 +83,7 @@ CLI::Option* add_sandbox_options(CLI::App& command, box_options& options,
 /// --python, --images-dir, --cache
 void add_kernel_options(CLI::App& command, box_options& options);
 
-/// --mcp-config, --tool-timeout
+/// --mcp-config, --tool-timeout, --connect-timeout
 void add_server_options(CLI::App& command, box_options& options);
 
 /// --packages, --package-index, --package-wheels

@@ -80,15 +80,19 @@ result<executor_options> executor_options_of(run_options const& options) {
 exit_code run_in(executor_base& box, std::vector<cell> const& cells, run_options const& options, interrupts& signals,
                  terminal_questions& terminal, cell_output& output, output_file& err) {
     interrupts::target const interrupted(signals, box);
-    auto const added = add_tools(box, options, signals, err);
+    auto const notices = std::make_shared<package_notices>();
+    auto const added = add_tools(box, options, signals, notices, err);
     if (auto const ending = signals.ending()) return *ending;
     if (options.sandbox != sandbox_choice::none) warn_of_open_files(box, err);
     if (!added) {
         err.write_lines("ipybox: " + added.error().text());
         return exit_code_without_tools(added.error());
     }
+    notices->write(err);
     auto const approver = make_approver(options, terminal);
-    return run_cells(box, cells, options, signals, *approver, output, terminal, err);
+    auto const code = run_cells(box, cells, options, signals, *approver, output, terminal, err);
+    notices->write(err);
+    return code;
 }
 
 exit_code run_program(run_options const& options, orphans const& left_behind) {

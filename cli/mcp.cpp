@@ -72,6 +72,21 @@ os::unique_fd take_standard_output() {
     return client;
 }
 
+/// Where servers that models register are kept. No code gets to read or write there.
+std::shared_ptr<kept_servers> servers_of_earlier_runs(mcp_options const& options, executor_options& box,
+                                                      server_log const& log) {
+    auto const directory = kept_servers::directory(os::host_environment::now());
+    auto opened = directory.empty() ? failure(errc::io_error, "neither XDG_STATE_HOME nor HOME is an absolute path")
+                                    : kept_servers::open(directory, options.working_dir);
+    if (!opened) {
+        log(log_level::warning,
+            "MCP servers that are registered are not kept for later runs: " + opened.error().text());
+        return nullptr;
+    }
+    if (options.sandbox != sandbox_choice::none) box.sandbox.hidden.push_back(directory);
+    return std::make_shared<kept_servers>(*std::move(opened));
+}
+
 result<code_session_options> session_options_of(mcp_options const& options, server_log const& log, output_file& err) {
     code_session_options session;
     auto read = box_executor_options(options);
@@ -118,8 +133,9 @@ result<code_session_options> session_options_of(mcp_options const& options, serv
     if (!sandbox) return failure(sandbox);
     session.sandbox = *std::move(sandbox);
     session.approval = options.approval;
+    session.kept = servers_of_earlier_runs(options, box, log);
     session.mcp_config = options.mcp_config;
-    session.tool_timeout = options.tool_timeout;
+    session.server_timeouts = options.server_timeouts;
     session.wait = options.wait;
     session.sessions = options.sessions;
     session.log = log;

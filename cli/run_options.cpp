@@ -156,7 +156,7 @@ void choose_approval(run_options& options, approval_words const& approval) {
 void check_kernel(CLI::App const& run) {
     if (run.count("--kernel") == 0) return;
     for (auto const* option :
-         {"ARG", "--mcp-config", "--tool-timeout", "--require-servers", "--approve-shell-cmds",
+         {"ARG", "--mcp-config", "--tool-timeout", "--connect-timeout", "--require-servers", "--approve-shell-cmds",
           "--require-shell-escape", "--approve", "--yes", "--deny", "--audit-log", "--packages", "--cache"})
         if (run.count(option) > 0)
             throw CLI::ExcludesError(

@@ -8,6 +8,7 @@
 #include <ipybox/fwd.hpp>
 #include <ipybox/job.hpp>
 #include <ipybox/mcp/registered_servers.hpp>
+#include <ipybox/mcp/server_timeouts.hpp>
 #include <ipybox/packages/installation.hpp>
 #include <ipybox/rules/approval_subject.hpp>
 #include <ipybox/rules/grant.hpp>
@@ -24,6 +25,7 @@
 #include <concepts>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -38,9 +40,12 @@ class host_tool;
 class host_tools;
 
 namespace detail {
-struct action_outcome;
+class server_source;
+class session;
 class session_handle;
+struct action_outcome;
 struct execution;
+struct generated_place;
 } // namespace detail
 
 /**
@@ -287,11 +292,11 @@ class executor_base {
      * \details A name that Python cannot import is registered with `_` for what cannot be in it. \return the names, and
      * notices of what is not as in the file
      * \param file the configuration
-     * \param tool_timeout of a call and of a list of tools, in the place of what the entries say
+     * \param timeouts in the place of what the entries say
      * \par Errors errc::io_error, errc::invalid_argument — the file, or what is wrong in it; errc::mcp_server_exists
      */
-    [[nodiscard]] result<mcp::registered_servers>
-    register_mcp_servers(std::filesystem::path const& file, std::optional<std::chrono::milliseconds> tool_timeout = {});
+    [[nodiscard]] result<mcp::registered_servers> register_mcp_servers(std::filesystem::path const& file,
+                                                                       mcp::server_timeouts const& timeouts = {});
 
     /// Gives a name other parameters, whether it is registered or not: what runs under it is stopped. \par Errors
     /// errc::invalid_argument, as above
@@ -331,6 +336,31 @@ class executor_base {
     /// \copydoc generate_mcp_sources
     [[nodiscard]] result<codegen::generated_sources> generate_mcp_sources(std::string server,
                                                                           std::filesystem::path root_dir);
+
+    /// Called with the name of a server and its package, or why there is none.
+    using package_listener =
+        std::function<void(std::string const& server, result<codegen::generated_sources> const& package)>;
+
+    /**
+     * \brief Offers the tools of registered servers to the code: the package of each is generated when code needs it.
+     * \details `root_dir/__init__.py` is written at once. An import of `mcptools.SERVER` has that package generated and
+     * waits for it; `mcptools.search` does so for all. One that cannot be generated is an ImportError with the reason,
+     * which a further import tries again.
+     * \param servers their names
+     * \param root_dir as of `generate_mcp_sources`
+     * \param heard is called with each package, on the thread of the executor; may be empty
+     * \par Errors errc::io_error — `root_dir/__init__.py` cannot be written; errc::not_running
+     */
+    [[nodiscard]] result<void> offer_mcp_sources(std::vector<std::string> servers, std::filesystem::path root_dir,
+                                                 package_listener heard = {});
+
+    /// The same for servers that are registered when code needs them first, once that is approved: the executor has one
+    /// such source at most.
+    [[nodiscard]] result<void> offer_mcp_sources(std::shared_ptr<detail::server_source> source,
+                                                 std::filesystem::path root_dir, package_listener heard = {});
+
+    /// Generates the packages that are offered and were not needed yet, in the background.
+    void begin_mcp_sources();
 
     /**
      * \copydoc generate_mcp_sources
@@ -481,6 +511,8 @@ class executor_base {
     }
 
     [[nodiscard]] result<void> write_again(std::string const& package);
+    using offer = std::function<void(detail::session&, detail::generated_place const&)>;
+    [[nodiscard]] result<void> offer_in(std::filesystem::path root_dir, offer made);
 
     using generate_how = std::shared_ptr<codegen::generate_options const>;
 

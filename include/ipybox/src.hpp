@@ -32,9 +32,12 @@
 #include <ipybox/app/impl/host_turns.ipp>
 #include <ipybox/app/impl/install_command.ipp>
 #include <ipybox/app/impl/kept_cells.ipp>
+#include <ipybox/app/impl/kept_server_source.ipp>
+#include <ipybox/app/impl/kept_servers.ipp>
 #include <ipybox/app/impl/library_version.ipp>
 #include <ipybox/app/impl/middle_cut.ipp>
 #include <ipybox/app/impl/program_version.ipp>
+#include <ipybox/app/impl/server_registration.ipp>
 #include <ipybox/app/impl/session_directory.ipp>
 #include <ipybox/app/impl/session_notes.ipp>
 #include <ipybox/app/impl/workspace_env.ipp>
@@ -127,6 +130,7 @@
 #include <ipybox/mcp/impl/server_file.ipp>
 #include <ipybox/mcp/impl/server_files.ipp>
 #include <ipybox/mcp/impl/server_launch.ipp>
+#include <ipybox/mcp/impl/server_listeners.ipp>
 #include <ipybox/mcp/impl/server_listing.ipp>
 #include <ipybox/mcp/impl/server_machine.ipp>
 #include <ipybox/mcp/impl/server_outbox.ipp>
@@ -143,6 +147,7 @@
 #include <ipybox/mcp/impl/tool.ipp>
 #include <ipybox/mcp/impl/tool_call_machine.ipp>
 #include <ipybox/mcp/impl/tool_list_machine.ipp>
+#include <ipybox/mcp/impl/value_names.ipp>
 #include <ipybox/mcp/impl/variables.ipp>
 #include <ipybox/mcp/impl/write_call_result.ipp>
 #include <ipybox/network/impl/host_lookup.ipp>
@@ -241,6 +246,7 @@
 #include <ipybox/session/impl/protection_check.ipp>
 #include <ipybox/session/impl/request_queue.ipp>
 #include <ipybox/session/impl/running_execution.ipp>
+#include <ipybox/session/impl/server_packages.ipp>
 #include <ipybox/session/impl/session.ipp>
 #include <ipybox/session/impl/session_handle.ipp>
 #include <ipybox/session/impl/session_settings.ipp>

@@ -26,6 +26,7 @@ __all__ = [
     "ToolRunner",
     "ToolRunnerError",
     "Unreadable",
+    "packages",
     "progress",
 ]
 
@@ -112,6 +113,19 @@ class ToolRunner:
 
     def __repr__(self) -> str:
         return f"ToolRunner(server_name={self.server_name!r})"
+
+
+def packages(server: str = "", *, wait: bool = True) -> dict[str, str | None] | None:
+    """Has the host generate the package of a server, or of all, and waits for it.
+
+    Returns the servers that the host knows, each with None or why its package is not there; None where no host is.
+    """
+    try:
+        answer = actions.channel().call("packages", {"server": server, "wait": wait}, b"")
+    except ToolRunnerError:
+        return None
+    states: dict[str, str | None] = json.loads(str(answer.body, "utf-8"))
+    return states
 
 
 def _printable(text: str) -> str:

@@ -41,7 +41,7 @@ def package(name: str, server: str) -> tuple[Any, Callable[[str], Any], Callable
         own.__class__ = type("Package", (ModuleType,), {"__call__": staticmethod(function)})
 
     def get(attribute: str) -> Any:
-        if attribute in modules():
+        if attribute in modules() or (not attribute.startswith("_") and _is_listed_anew(server, attribute, modules)):
             return import_module(f"{name}.{attribute}")
         if attribute.startswith("__"):
             raise AttributeError(f"module {name!r} has no attribute {attribute!r}")
@@ -66,6 +66,16 @@ def package(name: str, server: str) -> tuple[Any, Callable[[str], Any], Callable
         return known[1]
 
     return _client(server), get, lambda: sorted({*vars(own), *modules()})
+
+
+def _is_listed_anew(server: str, tool: str, modules: Callable[[], list[str]]) -> bool:
+    """Whether the server has a tool since its list has changed: the host then generates the package anew."""
+    try:
+        from ipybox_kernel.tools import packages  # type: ignore[import-not-found, unused-ignore]
+    except ImportError:
+        return False
+    packages(server)
+    return tool in modules()
 
 
 def _client(server: str) -> Any:

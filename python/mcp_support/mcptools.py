@@ -16,6 +16,7 @@ from __future__ import annotations
 import json as _json
 import math as _math
 import re as _re
+import sys as _sys
 from ast import literal_eval as _literal_eval
 from bisect import bisect_left as _bisect_left
 from collections import defaultdict as _defaultdict
@@ -23,6 +24,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from difflib import get_close_matches as _get_close_matches
 from importlib import import_module as _import_module
+from importlib import invalidate_caches as _invalidate_caches
 from pathlib import Path as _Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote as _unquote
@@ -185,35 +187,40 @@ def _without_ending(word: str) -> str:
 _index: tuple[object, _Index] = (None, _Index([]))
 
 
-def _indexed() -> _Index:
+def _indexed(servers: list[str]) -> _Index:
     """The index of all tools, made when it is first needed, and anew when a list has changed."""
     global _index
-    files = [_root() / server / "_schemas.json" for server in _servers()]
-    state = [(str(file), status.st_ino, status.st_mtime_ns) for file in files for status in [file.stat()]]
+    files = {server: _root() / server / "_schemas.json" for server in servers}
+    state = [(str(file), status.st_ino, status.st_mtime_ns) for file in files.values() for status in [file.stat()]]
     if _index[0] != state:
-        _index = (state, _Index([tool for server in _servers() for tool in _tools(server)]))
+        _index = (state, _Index([tool for server in files for tool in _tools(server)]))
     return _index[1]
 
 
 def search(words: str = "", limit: int = 20) -> Text:
     """The tools that fit the words best, by name, title, description and parameters. Without words: all."""
-    index = _indexed()
+    states = _packages()
+    index = _indexed(_usable(states))
     found = index.search(words) if words.strip() else index.tools
-    if not found:
-        return Text(f"None of {len(index.tools)} tools has {words!r}. Other words may; search() lists all.")
     lines = [tool.line() for tool in found[:limit]]
+    if not found:
+        lines = [f"None of {len(index.tools)} tools has {words!r}. Other words may; search() lists all."]
     if len(found) > limit:
         lines.append(f"… and {len(found) - limit} more: search({words!r}, limit={len(found)})")
+    lines += [f"Without those of {server}: {why}" for server, why in sorted((states or {}).items()) if why]
     return Text("\n".join(lines))
 
 
 def describe(name: str, limit: int = 12_000) -> Text:
     """The interface of a tool as Python, or the tools of a server; at most so many characters of it."""
     server, _, tool_name = name.removeprefix(f"{__name__}.").partition(".")
-    servers = _servers()
+    servers = _known()
     if server not in servers:  # as its configuration has it, perhaps: brave-search for brave_search
         server = {known.lower(): known for known in servers}.get(_re.sub(r"\W", "_", server).lower(), server)
-    if server not in servers:
+    states = _packages(server)
+    if why := (states or {}).get(server):
+        raise LookupError(why)
+    if server not in _usable(states):
         raise LookupError(f"there is no server {server!r}; there are: {', '.join(servers) or 'none'}")
     tools = _tools(server)
     if not tool_name:
@@ -265,23 +272,65 @@ def _checks(interface: str, listed: dict[str, Any]) -> str:
 
 def __getattr__(name: str) -> Any:
     """The package of a server, which need not be imported."""
-    if not name.startswith("_") and name in _servers():
+    known = [] if name.startswith("_") else _known()
+    if name in known:
         return _import_module(f"{__name__}.{name}")
-    close = _get_close_matches(name, _servers(), n=1)
+    close = _get_close_matches(name, known, n=1)
     hint = f": did you mean {close[0]!r}?" if close else ""
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *_servers()})
+    return sorted({*__all__, *_known()})
+
+
+class _Finder:
+    """Finds nothing: before a package is imported it has the host generate it."""
+
+    @staticmethod
+    def find_spec(name: str, path: object = None, target: object = None) -> None:
+        parent, _, server = name.partition(f"{__name__}.")
+        server, _, module = server.partition(".")
+        if parent or not server or module.startswith("_"):
+            return
+        states = _packages(server)
+        if why := (states or {}).get(server):
+            raise ImportError(why, name=name)
+        if states:
+            _invalidate_caches()
+
+
+_sys.meta_path[:] = [
+    _Finder(),  # type: ignore[list-item]
+    *(finder for finder in _sys.meta_path if (type(finder).__module__, type(finder).__name__) != (__name__, "_Finder")),
+]
+
+
+def _packages(server: str = "", *, wait: bool = True) -> dict[str, str | None] | None:
+    """The packages that the host has, each with None or why it is not there; of one server, or all. None: no host."""
+    try:
+        from ipybox_kernel import tools
+    except ImportError:
+        return None
+    return tools.packages(server, wait=wait)
 
 
 def _root() -> _Path:
     return _Path(__file__).parent
 
 
-def _servers() -> list[str]:
+def _written() -> list[str]:
     return sorted(path.parent.name for path in _root().glob("[A-Za-z]*/_schemas.json"))
+
+
+def _known() -> list[str]:
+    states = _packages(wait=False)
+    return sorted(_written() if states is None else states)
+
+
+def _usable(states: dict[str, str | None] | None) -> list[str]:
+    """The servers whose tools can be called."""
+    return [name for name in _written() if states is None or (name in states and not states[name])]
 
 
 def _tools(server: str) -> list[_Tool]:

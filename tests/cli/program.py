@@ -120,7 +120,13 @@ class Program:
 
     def environment(self) -> dict[str, str]:
         # PATH is what every process below inherits, into the sandbox too: a folder that is not there marks them.
-        return {**os.environ, **self.env, "PATH": f"{self.env.get('PATH', os.environ['PATH'])}:{self._mark}"}
+        path = f"{self.env.get('PATH', os.environ['PATH'])}:{self._mark}"
+        return {**os.environ, "XDG_STATE_HOME": str(self.state), **self.env, "PATH": path}
+
+    @property
+    def state(self) -> Path:
+        """Where the program keeps what later runs get."""
+        return self.directory.with_name(self.directory.name + "-state")
 
     def arguments(self, *arguments: str) -> list[str]:
         binary = BINARY if self.user is None else open_program(BINARY)

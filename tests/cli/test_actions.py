@@ -437,7 +437,8 @@ def test_wrong_mcp_config(program: Program, text: str, why: str) -> None:
     ],
 )
 def test_server_that_does_not_start(any_sandbox: Program, server: dict[str, Any], why: str) -> None:
-    call = ("--mcp-config", config(any_sandbox, broken=server), "--yes", "-c", "print(1)")
+    code = "try: import mcptools.broken\nexcept ImportError: print(1)"
+    call = ("--mcp-config", config(any_sandbox, broken=server), "--yes", "-c", code)
     ended = any_sandbox.run(*call)
     assert (ended.code, ended.out) == (0, "1\n")
     assert ended.err.startswith("ipybox: ")
@@ -476,9 +477,9 @@ def test_server_that_cannot_be_reached_from_here(program: Program) -> None:
 
 def test_server_that_is_not_ready_names_the_bound(program: Program) -> None:
     file = config(program, mute={"command": "sleep", "args": ["60"]})
-    ended = program.run("--mcp-config", file, "--tool-timeout", "0.5", "--yes", "-c", "print(1)")
-    assert (ended.code, ended.out) == (0, "1\n")
-    assert "the MCP server 'mute' was not ready within 500 ms" in ended.err
+    ended = program.run("--mcp-config", file, "--tool-timeout", "0.5", "--yes", "-c", "import mcptools.mute")
+    assert ended.code == 1
+    assert "ImportError: the MCP server 'mute' was not ready within 500 ms" in ended.err
 
 
 def test_names_that_python_cannot_import_and_servers_out_of_reach(program: Program) -> None:
@@ -495,14 +496,14 @@ def test_names_that_python_cannot_import_and_servers_out_of_reach(program: Progr
 def test_what_is_not_generated_is_not_replaced(program: Program) -> None:
     (program.directory / "mcptools/tools").mkdir(parents=True)
     (program.directory / "mcptools/tools/mine.py").write_text("mine")
-    ended = program.run("--mcp-config", config(program), "--yes", "-c", "print(1)")
-    assert (ended.code, ended.out) == (2, "")
-    assert "mcptools/tools" in ended.err
+    ended = program.run("--mcp-config", config(program), "--yes", "-c", "import mcptools.tools")
+    assert (ended.code, ended.out) == (1, "")
+    assert "mcptools/tools is no package that was generated" in ended.err
     assert (program.directory / "mcptools/tools/mine.py").read_text() == "mine"
 
 
 def test_ctrl_c_while_a_server_starts(any_sandbox: Program, on_terminal: Terminals) -> None:
-    terminal = on_terminal("--mcp-config", config(any_sandbox, asleep=ASLEEP), "-c", "print(1)")
+    terminal = on_terminal("--mcp-config", config(any_sandbox, asleep=ASLEEP), "-c", "import mcptools.asleep")
     deadline = time.monotonic() + PATIENCE
     while not any("time.sleep" in p and "ipybox run" not in p for p in any_sandbox.processes()):
         assert time.monotonic() < deadline

@@ -158,8 +158,9 @@ print(time.monotonic() - begin)
 
 def test_a_server_that_lists_nothing_holds_up_no_other(program: Program) -> None:
     servers = {"mute": exact("no list"), "tools": TOOLS}
-    ended = run(program, ECHO + "print(echo('a'))", "--tool-timeout", "10", **servers)
-    assert (ended.code, ended.out) == (0, "a\n")
+    code = ECHO + "print(echo('a'))\ntry: import mcptools.mute\nexcept ImportError: print('mute')"
+    ended = run(program, code, "--tool-timeout", "10", **servers)
+    assert (ended.code, ended.out) == (0, "a\nmute\n")
     assert "the MCP server 'mute' did not answer in time" in ended.err
     assert "its tools are missing in this run" in ended.err
 

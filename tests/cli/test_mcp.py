@@ -238,7 +238,9 @@ def test_configured_servers_are_there_from_the_first_cell(connect: Clients, prog
     answer = client.run(servers.ECHO + "print(echo('a'))")
     assert "a" in answer.text
     assert not answer.failed
-    assert "the tools of the MCP server broken are missing" in answer.text
+    failed = client.run("import mcptools.broken")
+    assert "ImportError: the MCP server 'broken' cannot be started: /no/such/program: there is no such" in failed.text
+    assert "the tools of the MCP server broken are missing" in failed.text
     assert "missing" not in client.run("1").text
 
 

@@ -45,6 +45,7 @@ def install_runner() -> None:
     """Makes `from ipybox_kernel.tools import ToolRunner` mean the stand-in."""
     package, tools = types.ModuleType("ipybox_kernel"), types.ModuleType("ipybox_kernel.tools")
     tools.ToolRunner = Runner  # type: ignore[attr-defined]
+    tools.packages = lambda server="", *, wait=True: None  # type: ignore[attr-defined]
     sys.modules.setdefault("ipybox_kernel", package)
     sys.modules["ipybox_kernel.tools"] = tools
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/action/action_frame.hpp>
+#include <ipybox/action/action_host.hpp>
 #include <ipybox/action/action_request.hpp>
 #include <ipybox/approval/verdict.hpp>
 #include <ipybox/core/error.hpp>
@@ -32,6 +33,9 @@ namespace ipybox::detail {
 [[nodiscard]] action_frame started_answer(action_id id, std::size_t descriptors);
 
 [[nodiscard]] action_frame exited_answer(action_id id, exit_status status);
+
+/// The packages of servers, each with null or the reason why it is not there.
+[[nodiscard]] action_frame packages_answer(action_id id, package_states const& packages);
 
 /// An action was not done, or failed. Of an error only its text goes to the kernel, and of that only the first line,
 /// unless it is what a server answered: else what stands below is the host's.

@@ -13,7 +13,9 @@
 #include <asio/awaitable.hpp>
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace ipybox::detail {
@@ -40,6 +42,9 @@ struct program_streams {
     os::unique_fd standard_error;
 };
 
+/// Why the package of each server is not there; empty: it is.
+using package_states = std::map<std::string, std::string>;
+
 /**
  * \brief Decides about the actions of a kernel, and does them.
  * \details Called on the router's executor; several of each may be under way.
@@ -56,6 +61,11 @@ class action_host {
     /// \par Cancellation terminal: the answer is not wanted any more
     [[nodiscard]] virtual asio::awaitable<verdict> approve(approval_subject& subject, std::uint64_t after) = 0;
 
+    /// Whether there is a server, before anyone is asked about a call of its tools. One that is kept for its first use
+    /// is registered then.
+    /// \par Cancellation terminal
+    [[nodiscard]] virtual asio::awaitable<result<void>> find_server(std::string server) = 0;
+
     /// An action that was accepted has ended.
     virtual void ended(approval_subject const& subject, action_outcome const& how) = 0;
 
@@ -65,6 +75,11 @@ class action_host {
 
     [[nodiscard]] virtual asio::awaitable<result<std::shared_ptr<running_program>>> run(program_run const& wanted,
                                                                                         program_streams streams) = 0;
+
+    /// Has packages generated that are to be imported, and waits for them. \return those of the servers that are
+    /// registered; with a name in the request: of that one
+    /// \par Cancellation terminal: they are not waited for any more
+    [[nodiscard]] virtual asio::awaitable<package_states> packages(package_request wanted) = 0;
 };
 
 } // namespace ipybox::detail

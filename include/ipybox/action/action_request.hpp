@@ -55,6 +55,14 @@ struct program_run {
     std::size_t size = 0; ///< bytes that it takes, about
 };
 
+/// The package of an MCP server is to be imported, or all packages are to be searched.
+struct package_request {
+    action_id id = 0;
+    std::string server; ///< empty: all
+    bool waits = true;  ///< for packages that are not there yet
+    std::size_t size = 0;
+};
+
 /// A request is not waited for any more.
 struct action_cancel {
     action_id id = 0;
@@ -66,7 +74,7 @@ struct malformed_action {
     std::string what;            ///< is wrong
 };
 
-using action_request = std::variant<tool_call, program_run, action_cancel, malformed_action>;
+using action_request = std::variant<tool_call, program_run, package_request, action_cancel, malformed_action>;
 
 /// The most bytes of a request's head. Commands have no longer words: a control datagram has 128 KiB.
 inline constexpr json_bounds largest_head{std::size_t(256) << 10, 20'000};

@@ -30,8 +30,8 @@ class action_router : public std::enable_shared_from_this<action_router> {
     /// Serves the kernel until it closes its end or `close` is called.
     void start();
 
-    /// Cancels the calls of tools that are under way: the cell has ended, and whatever still waits for them outlives
-    /// it.
+    /// Cancels the calls of tools that are under way, and waits for packages: the cell has ended, and whatever still
+    /// waits for them outlives it.
     void end_calls();
 
     /// Cancels all that is under way. Programs end with the kernel.
@@ -43,7 +43,7 @@ class action_router : public std::enable_shared_from_this<action_router> {
         asio::cancellation_signal cancel;
         std::shared_ptr<running_program> program; ///< once it runs
         std::size_t size = 0;                     ///< of the request
-        bool is_call = false;                     ///< of a tool
+        bool ends_with_cell = false;              ///< unless it has ended before
         bool cancelled = false;
         bool outlived_cell = false;
 
@@ -65,15 +65,13 @@ class action_router : public std::enable_shared_from_this<action_router> {
 
     static asio::awaitable<void> serve(std::shared_ptr<action_router> self);
     asio::awaitable<action_request> parse(action_frame frame);
-    refusal on(tool_call wanted);
-    refusal on(program_run wanted);
     refusal on(action_cancel const& wanted);
     refusal on(malformed_action malformed);
-
     template <class Wanted>
-    refusal begin(Wanted wanted);
+    refusal on(Wanted wanted);
     template <class Wanted>
     static asio::awaitable<action_frame> act(std::shared_ptr<action_router> self, Wanted wanted);
+    static asio::awaitable<action_frame> act(std::shared_ptr<action_router> self, package_request wanted);
     asio::awaitable<action_frame> carry_out(action_host& host, approval_subject const& subject, tool_call const& wanted,
                                             decision const& made, action_outcome& how);
     asio::awaitable<action_frame> carry_out(action_host& host, approval_subject const& subject,

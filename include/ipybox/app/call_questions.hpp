@@ -34,9 +34,6 @@ class call_questions : public std::enable_shared_from_this<call_questions> {
     call_questions(asio::any_io_executor executor, std::shared_ptr<mcp::server::call> call,
                    std::function<void()> changed, std::string session);
 
-    /// Adds a sentence to the questions about servers.
-    void warn(std::string about_server) { warning_ = std::move(about_server); }
-
     void put(approval_request request);
 
     /// Whether the user is being asked.
@@ -55,7 +52,6 @@ class call_questions : public std::enable_shared_from_this<call_questions> {
     std::shared_ptr<mcp::server::call> call_;
     std::function<void()> changed_;
     std::string session_;
-    std::string warning_;
     std::deque<approval_request> waiting_;
     std::shared_ptr<question> asking_; ///< the open one
 };

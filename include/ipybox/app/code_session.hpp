@@ -5,13 +5,12 @@
 #include <ipybox/app/kept_cells.hpp>
 #include <ipybox/app/session_notes.hpp>
 #include <ipybox/approval/approval_request.hpp>
+#include <ipybox/codegen/generated_sources.hpp>
 #include <ipybox/executor.hpp>
 #include <ipybox/mcp/call_result.hpp>
-#include <ipybox/mcp/file_memory.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/awaitable.hpp>
-#include <asio/steady_timer.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -20,13 +19,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-namespace ipybox::mcp {
+namespace ipybox::detail {
 
-struct server_params;
+struct server_registration;
 
-} // namespace ipybox::mcp
+} // namespace ipybox::detail
 
 namespace ipybox {
 
@@ -40,9 +40,9 @@ struct named_session {
 
 /**
  * \brief The work of the tools of `code_tools`: one kernel, its cells, and the approvals of their actions.
- * \details The kernel starts in the background with the first call of a tool, and the packages of configured MCP
- * servers are generated then. An action that has to be approved is put to the user of a call that attends to its cell;
- * a cell without such a call waits until there is one.
+ * \details The kernel starts in the background with the first call of a tool. The packages of configured MCP servers
+ * are generated when code needs them, and in the background behind the first call. An action that has to be approved is
+ * put to the user of a call that attends to its cell; a cell without such a call waits until there is one.
  * \par Thread safety Unsafe: used on its executor, which must not run two handlers at once.
  */
 class code_session : public std::enable_shared_from_this<code_session> {
@@ -64,8 +64,8 @@ class code_session : public std::enable_shared_from_this<code_session> {
     /// whose output is kept.
     [[nodiscard]] static answer serve(std::shared_ptr<code_session> self, call_ptr call);
 
-    /// Generates the package of a server that another session has registered. If that fails, the next answer says so.
-    [[nodiscard]] static asio::awaitable<void> add_package(std::shared_ptr<code_session> self, std::string server);
+    /// Offers the package of a server that another session has registered.
+    void offer_package(std::string const& server);
 
     /// Since when no call is served and no cell runs or waits; none while one does.
     [[nodiscard]] std::optional<std::chrono::steady_clock::time_point> idle_since() const noexcept;
@@ -86,8 +86,8 @@ class code_session : public std::enable_shared_from_this<code_session> {
     static answer reset(std::shared_ptr<code_session> self, call_ptr call);
     static answer install_package(std::shared_ptr<code_session> self, call_ptr call);
     static answer register_mcp_server(std::shared_ptr<code_session> self, call_ptr call);
-    static answer add_server(std::shared_ptr<code_session> self, std::string name, mcp::server_params params,
-                             approval_subject subject, mcp::detail::file_memory seen);
+    static asio::awaitable<result<codegen::generated_sources>> add_server(std::shared_ptr<code_session> self,
+                                                                          detail::server_registration const& wanted);
     mcp::call_result cell_output(mcp::server::call const& call);
 
     static asio::awaitable<void> watch(std::weak_ptr<code_session> weak, std::shared_ptr<kept_cell> cell);
@@ -101,12 +101,15 @@ class code_session : public std::enable_shared_from_this<code_session> {
     [[nodiscard]] any_approval policy_for(action_approval approval);
     void on_request(approval_request request);
 
-    void prepare();
-    void generate_all();
+    void begin();
+    void offer_all();
+    void offer(std::vector<std::string> const& servers);
+    [[nodiscard]] executor::package_listener hearing();
+    [[nodiscard]] std::filesystem::path const& workspace() const noexcept;
     void note_loss(error const& why);
     void tell_missing(std::string const& server, error const& why);
-    static asio::awaitable<void> prepared(std::shared_ptr<code_session> self, call_ptr call);
-    void log(log_level level, std::string const& text) const;
+    void log(log_level level, std::string_view text) const;
+    [[nodiscard]] mcp::call_result failed_server(error const& why) const;
 
     asio::any_io_executor executor_;
     code_session_options options_;
@@ -115,13 +118,12 @@ class code_session : public std::enable_shared_from_this<code_session> {
     executor box_;
     kept_cells cells_;
 
-    bool prepare_begun_ = false;
-    bool prepared_ = false;
-    asio::steady_timer on_prepared_; ///< cancelled when it is
+    bool has_begun_ = false;
+    bool has_answered_ = false;
 
     host_turns turns_; ///< of calls whose action belongs to no cell
 
-    std::vector<std::string> servers_; ///< whose packages are generated at the beginning
+    std::vector<std::string> servers_; ///< whose packages are offered at the beginning
     session_notes notes_;
 
     std::size_t calls_ = 0;      ///< that are served

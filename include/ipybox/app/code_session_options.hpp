@@ -1,6 +1,8 @@
 #pragma once
 
+#include <ipybox/app/kept_servers.hpp>
 #include <ipybox/execution/executor_options.hpp>
+#include <ipybox/mcp/server_timeouts.hpp>
 #include <ipybox/sandbox/any_sandbox.hpp>
 #include <ipybox/sandbox/bubblewrap_sandbox.hpp>
 
@@ -8,6 +10,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -39,8 +42,10 @@ struct code_session_options {
 
     /// Servers whose tools the code may call from the beginning; empty: none.
     std::filesystem::path mcp_config = {};
-    std::optional<std::chrono::milliseconds> tool_timeout =
-        {}; ///< of a call and of a list of tools, in the place of what that file says
+    mcp::server_timeouts server_timeouts = {}; ///< in the place of what that file says
+
+    /// Where servers that models register are kept for later runs; none: they are not.
+    std::shared_ptr<kept_servers> kept = nullptr;
 
     /// How long a call that executes a cell waits where it does not say; then it is answered with the cell's id. None:
     /// until the cell has ended.

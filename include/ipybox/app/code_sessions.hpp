@@ -69,7 +69,7 @@ class code_sessions : public std::enable_shared_from_this<code_sessions> {
     static asio::awaitable<void> end_when_idle(std::weak_ptr<code_sessions> weak, session_ptr session);
     static asio::awaitable<void> end(std::shared_ptr<code_sessions> self, session_ptr session);
     static asio::awaitable<void> replace_lost_runtime(std::shared_ptr<code_sessions> self);
-    static asio::awaitable<void> share_server(std::shared_ptr<code_sessions> self, std::string server);
+    void share_server(std::string const& server, code_session const& registered_by) const;
 
     [[nodiscard]] session_ptr find(std::string_view name) const;
     [[nodiscard]] result<session_ptr> begin(std::string const& name);

@@ -12,6 +12,7 @@
 #include <ipybox/rules/grants.hpp>
 #include <ipybox/session/execution.hpp>
 #include <ipybox/session/job_core.hpp>
+#include <ipybox/session/server_packages.hpp>
 #include <ipybox/session/session_handle.hpp>
 #include <ipybox/session/value_request.hpp>
 #include <ipybox/tools/host_tool.hpp>
@@ -164,14 +165,13 @@ IPYBOX_DECL result<void> executor_base::register_mcp_server(std::string name, mc
     return added;
 }
 
-IPYBOX_DECL result<mcp::registered_servers>
-executor_base::register_mcp_servers(std::filesystem::path const& file,
-                                    std::optional<std::chrono::milliseconds> tool_timeout) {
+IPYBOX_DECL result<mcp::registered_servers> executor_base::register_mcp_servers(std::filesystem::path const& file,
+                                                                                mcp::server_timeouts const& timeouts) {
     // Read before the session is asked: a file may be a pipe, or far away, and other calls go on meanwhile.
     auto read = mcp::detail::read_server_file(file);
     if (!read) return failure(read);
     result<mcp::registered_servers> added = failure(errc::not_running);
-    session_->with_servers([&](auto& servers) { added = servers.add_from(file, std::move(*read), tool_timeout); });
+    session_->with_servers([&](auto& servers) { added = servers.add_from(file, std::move(*read), timeouts); });
     return added;
 }
 
@@ -267,6 +267,39 @@ executor_base::generate_mcp_sources(std::string server, std::filesystem::path ro
     auto written = codegen::generate(server, *tools, root_dir, how);
     if (written) session_->remember_place(server, {root_dir, std::make_shared<codegen::generate_options const>(how)});
     return written;
+}
+
+/// Writes what `import mcptools` takes, and offers packages there.
+IPYBOX_DECL result<void> executor_base::offer_in(std::filesystem::path root_dir, offer made) {
+    codegen::generate_options options;
+    options.code_dir = session_->code_dir();
+    if (auto written = codegen::detail::write_index(root_dir, options); !written) return written;
+    std::error_code gone; // the current directory may be another one by then
+    if (auto whole = std::filesystem::absolute(root_dir, gone); !gone) root_dir = std::move(whole);
+    detail::generated_place const place{std::move(root_dir),
+                                        std::make_shared<codegen::generate_options const>(std::move(options))};
+    auto const work = [place, made = std::move(made)](detail::session& session) { made(session, place); };
+    return session_->post(work) ? result<void>() : failure(errc::not_running);
+}
+
+IPYBOX_DECL result<void> executor_base::offer_mcp_sources(std::vector<std::string> servers,
+                                                          std::filesystem::path root_dir, package_listener heard) {
+    return offer_in(std::move(root_dir), [servers = std::move(servers), heard = std::move(heard)](
+                                             detail::session& session, detail::generated_place const& place) {
+        for (auto const& server : servers) session.packages().offer(server, place, heard);
+    });
+}
+
+IPYBOX_DECL result<void> executor_base::offer_mcp_sources(std::shared_ptr<detail::server_source> source,
+                                                          std::filesystem::path root_dir, package_listener heard) {
+    return offer_in(std::move(root_dir), [source = std::move(source), heard = std::move(heard)](
+                                             detail::session& session, detail::generated_place const& place) {
+        session.offer(source, place, heard);
+    });
+}
+
+IPYBOX_DECL void executor_base::begin_mcp_sources() {
+    session_->post([](detail::session& session) { session.packages().begin_all(); });
 }
 
 IPYBOX_DECL void executor_base::submit_generation(session_ptr const& s, std::string server,

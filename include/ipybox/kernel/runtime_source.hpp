@@ -7368,6 +7368,7 @@ __all__ = [
     "ToolRunner",
     "ToolRunnerError",
     "Unreadable",
+    "packages",
     "progress",
 ]
 
@@ -7454,6 +7455,19 @@ class ToolRunner:
 
     def __repr__(self) -> str:
         return f"ToolRunner(server_name={self.server_name!r})"
+
+
+def packages(server: str = "", *, wait: bool = True) -> dict[str, str | None] | None:
+    """Has the host generate the package of a server, or of all, and waits for it.
+
+    Returns the servers that the host knows, each with None or why its package is not there; None where no host is.
+    """
+    try:
+        answer = actions.channel().call("packages", {"server": server, "wait": wait}, b"")
+    except ToolRunnerError:
+        return None
+    states: dict[str, str | None] = json.loads(str(answer.body, "utf-8"))
+    return states
 
 
 def _printable(text: str) -> str:
@@ -7654,7 +7668,7 @@ def plain(value: Any) -> Any:
 
 
 encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=plain).encode
-)py", 10036}},
+)py", 10588}},
 {"tracebacks", {R"py("""Errors of cells, shown without the machinery that ran them."""
 
 from __future__ import annotations

@@ -22,6 +22,9 @@ namespace ipybox::mcp {
 /// The same as far as it can be told where the program or `env_file` is missing. The program is the server's `command`.
 [[nodiscard]] launch_spec unready_launch_of(server_params const& server);
 
+/// The variables that a server gets besides those that it inherits, as far as `env_file` can be read.
+[[nodiscard]] environment added_environment_of(server_params const& server);
+
 /// The lifeline of a sandbox, as the shell in front of it has it: at the end of the file the shell kills all of it.
 inline constexpr int lifeline_fd = 3;
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/core/result.hpp>
+#include <ipybox/mcp/server_timeouts.hpp>
 #include <ipybox/os/launch_spec.hpp>
 #include <ipybox/sandbox/any_sandbox.hpp>
 
@@ -75,13 +76,21 @@ struct server_params {
      * \brief Reads one entry of an `mcpServers` object, as Claude, Cursor and VS Code write them.
      * \details `command`, `args`, `env`, `envFile`, `cwd`, `sandbox` (a `sandbox_config`, for bubblewrap_sandbox;
      * `true` is the default one); `url` (also `httpUrl`, `serverUrl`), `headers`; `timeout`, the bound of a call and of
-     * a list of tools; `negotiation`, by the names of its enumerators. Members that are of no use here are passed over.
-     * Editors do not agree on the unit of `timeout`: up to 3600 it is seconds (Cline, Roo), above milliseconds (Gemini
-     * CLI, Claude Code).
+     * a list of tools; `connect_timeout` (in Codex `startup_timeout_sec`), that of the start, in seconds;
+     * `negotiation`, by the names of its enumerators. Members that are of no use here are passed over. Editors do not
+     * agree on the unit of `timeout`: up to 3600 it is seconds (Cline, Roo), above milliseconds (Gemini CLI, Claude
+     * Code).
      * \par Errors errc::invalid_argument — which member is not what it should be; no value is quoted
      */
     [[nodiscard]] static result<server_params> read(nlohmann::json const& entry);
 };
+
+namespace detail {
+
+/// Sets those that are given. A list of tools, whose bound includes the start, is given no less time than that.
+void set_timeouts(server_params& params, server_timeouts const& given);
+
+} // namespace detail
 
 } // namespace ipybox::mcp
 

@@ -7,7 +7,9 @@
 #include <ipybox/mcp/raw_json.hpp>
 #include <ipybox/mcp/registered_servers.hpp>
 #include <ipybox/mcp/server_files.hpp>
+#include <ipybox/mcp/server_listeners.hpp>
 #include <ipybox/mcp/server_params.hpp>
+#include <ipybox/mcp/server_timeouts.hpp>
 #include <ipybox/mcp/start_memory.hpp>
 #include <ipybox/mcp/tool.hpp>
 #include <ipybox/mcp/tool_provider.hpp>
@@ -80,16 +82,16 @@ class server_registry {
      * \details Entries that cannot be used are left out, and so are servers that are reached over HTTP without a
      * `make_channel`. Notices tell of them, and of names that had to be changed.
      * \param file the configuration
-     * \param tool_timeout of a call and of a list of tools, in the place of what the entries say
+     * \param timeouts in the place of what the entries say
      * \par Errors those of `read_server_file` and `add`; errc::invalid_argument — none of its entries can be used
      */
     [[nodiscard]] result<registered_servers> add_file(std::filesystem::path const& file,
-                                                      std::optional<std::chrono::milliseconds> tool_timeout = {});
+                                                      server_timeouts const& timeouts = {});
 
     /// The same for what `read_server_file` has read from it: that waits for the file, this waits for nothing.
     [[nodiscard]] result<registered_servers> add_from(std::filesystem::path const& file,
                                                       std::vector<detail::named_server> servers,
-                                                      std::optional<std::chrono::milliseconds> tool_timeout = {});
+                                                      server_timeouts const& timeouts = {});
 
     /**
      * \brief Offers tools of the application under a name of their own, until `remove`.
@@ -106,11 +108,13 @@ class server_registry {
     void code_runs(os::code_reach const& where) const;
 
     /// A server before it is registered under a name, as people should see it.
-    [[nodiscard]] detail::server_preview preview(std::string const& name, server_params const& params) const;
+    /// \param before its files as they were approved in an earlier run; none: it was not
+    [[nodiscard]] detail::server_preview preview(std::string const& name, server_params const& params,
+                                                 std::optional<detail::file_memory> const& before = {}) const;
 
-    /// Calls a function with the name of each server that is forgotten, or gives way to another one: in the thread that
-    /// does so, as long as the function lives.
-    void on_gone(std::weak_ptr<std::function<void(std::string const&)> const> told);
+    /// Those who are told of servers that are forgotten or replaced, in the thread that does so, and of changed lists
+    /// of tools, on the registry's executor.
+    [[nodiscard]] detail::server_listeners& listeners() noexcept { return *listeners_; }
 
     /// The effects of a tool, as it declares them; none if its server has not listed it.
     [[nodiscard]] std::optional<ipybox::detail::tool_annotations> annotations(std::string const& server,
@@ -134,6 +138,12 @@ class server_registry {
 
     /// The names of the servers.
     [[nodiscard]] std::vector<std::string> names() const;
+
+    /// Whether there is a server of this name, or tools of the application.
+    [[nodiscard]] bool has(std::string const& name) const;
+
+    /// The names of the servers, and of the tools of the application.
+    [[nodiscard]] std::vector<std::string> package_names() const;
 
     /// The parameters as they were registered: variables have not been put in.
     [[nodiscard]] std::optional<server_params> params(std::string const& name) const;
@@ -201,7 +211,6 @@ class server_registry {
                                                                       std::optional<detail::file_memory> approved);
     [[nodiscard]] result<server_params> expanded(server_params params) const;
     [[nodiscard]] std::optional<detail::file_memory> remember(server_params const& params) const;
-    void tell_gone(std::string const& name) const;
     [[nodiscard]] result<std::shared_ptr<detail::client>> find(std::string const& name) const;
     [[nodiscard]] result<void> check_free(std::string const& name) const;
     [[nodiscard]] std::vector<std::shared_ptr<detail::client>> clients() const;
@@ -211,7 +220,7 @@ class server_registry {
     registry_options options_;
     std::shared_ptr<detail::known_code> const known_code_ = std::make_shared<detail::known_code>();
     std::map<std::string, std::shared_ptr<detail::start_memory>> memories_; ///< of clients
-    std::vector<std::weak_ptr<std::function<void(std::string const&)> const>> told_;
+    std::shared_ptr<detail::server_listeners> const listeners_ = std::make_shared<detail::server_listeners>();
     mutable std::mutex mutex_;
     std::map<std::string, std::shared_ptr<detail::client>> clients_;
     std::map<std::string, std::shared_ptr<tool_provider>> providers_;

@@ -56,6 +56,7 @@ struct approval_subject {
     bool open_files = false;                ///< of a registration: its program or arguments name files that code can
                                             ///< change
     bool changed_files = false;             ///< of a registration: such files are others than those approved before
+    std::string notice = {};                ///< of a registration: what a person should know besides, in Markdown
     std::string input = {};                 ///< what it is given on standard input: the body of `%%bash`
     std::string host = {};                  ///< to be connected to: a name in lower case, or an IP address
     std::uint16_t port = 0;                 ///< of the host

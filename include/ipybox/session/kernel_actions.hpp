@@ -10,6 +10,7 @@
 #include <ipybox/packages/installation.hpp>
 #include <ipybox/session/event_queue.hpp>
 #include <ipybox/session/seen_messages.hpp>
+#include <ipybox/session/server_packages.hpp>
 
 #include <asio/any_io_executor.hpp>
 
@@ -101,11 +102,19 @@ class kernel_actions final : public action_host,
     [[nodiscard]] std::shared_ptr<tool_packages> const& tools() const noexcept { return tools_; }
 
     [[nodiscard]] asio::awaitable<verdict> approve(approval_subject& subject, std::uint64_t after) override;
+    [[nodiscard]] asio::awaitable<result<void>> find_server(std::string server) override;
     void ended(approval_subject const& subject, action_outcome const& how) override;
     [[nodiscard]] asio::awaitable<result<mcp::call_result>>
     call(approval_subject const& subject, mcp::raw_json arguments, mcp::call_options options) override;
     [[nodiscard]] asio::awaitable<result<std::shared_ptr<running_program>>> run(program_run const& wanted,
                                                                                 program_streams streams) override;
+    [[nodiscard]] asio::awaitable<package_states> packages(package_request wanted) override;
+
+    /// The packages of servers that code may import.
+    [[nodiscard]] server_packages& offered_packages() noexcept { return *packages_; }
+
+    /// Offers the packages of servers that are registered when code needs them, and asked about then.
+    void offer(std::shared_ptr<server_source> source, generated_place place, server_packages::listener heard);
 
     /// Installs packages where the kernel imports from, for the application: `words` are those behind `pip install`.
     [[nodiscard]] static asio::awaitable<result<installation>> install(std::shared_ptr<kernel_actions> self,
@@ -125,6 +134,8 @@ class kernel_actions final : public action_host,
 
   private:
     void name_asker(approval_subject& subject) const;
+    static asio::awaitable<verdict> approve_server(std::shared_ptr<kernel_actions> self, approval_subject subject,
+                                                   server_source::consent before);
     [[nodiscard]] asio::awaitable<verdict> decide(approval_subject& subject, any_approval policy, std::uint64_t after);
     void serve_hosts();
 
@@ -148,6 +159,7 @@ class kernel_actions final : public action_host,
     bool const shares_servers_;
     std::shared_ptr<mcp::server_registry> const servers_;
     std::shared_ptr<tool_packages> const tools_;
+    std::shared_ptr<server_packages> const packages_;
     stated_annotations const annotations_; ///< of whichever tool an action is about
     acting_cell cell_;
     os::unique_fd channel_; ///< our end, until the kernel runs

@@ -38,6 +38,8 @@ struct action_outcome;
 struct run_context;
 class session_handle;
 struct session_parts;
+class server_packages;
+class server_source;
 class session_settings;
 class tool_packages;
 
@@ -97,6 +99,14 @@ class session final : public kernel_manager::observer, public std::enable_shared
 
     [[nodiscard]] std::shared_ptr<mcp::server_registry> const& servers() const noexcept;
     [[nodiscard]] std::shared_ptr<tool_packages> const& tools() const noexcept;
+
+    /// The packages of servers that code may import. To be used on the executor.
+    [[nodiscard]] server_packages& packages() noexcept;
+
+    /// Offers the packages of servers that are registered when code needs them.
+    void offer(std::shared_ptr<server_source> source, generated_place place,
+               std::function<void(std::string const&, result<codegen::generated_sources> const&)> heard);
+
     [[nodiscard]] std::function<std::vector<ipybox::detail::unprotected_file>()> unprotected_files() const {
         return kernel_->unprotected_files();
     }

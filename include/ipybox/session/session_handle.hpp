@@ -4,10 +4,10 @@
 #include <ipybox/async/executor_lender.hpp>
 #include <ipybox/async/serial_context.hpp>
 #include <ipybox/async/side_threads.hpp>
-#include <ipybox/codegen/generate_options.hpp>
 #include <ipybox/gate/audit_log.hpp>
 #include <ipybox/rules/approval_subject.hpp>
 #include <ipybox/session/execution.hpp>
+#include <ipybox/session/generated_place.hpp>
 #include <ipybox/session/job_core.hpp>
 #include <ipybox/session/pending_call.hpp>
 #include <ipybox/session/session.hpp>
@@ -30,12 +30,6 @@
 namespace ipybox::detail {
 
 struct session_parts;
-
-/// The place of a generated package, and its options, which are shared: their filter is the application's.
-struct generated_place {
-    std::filesystem::path root_dir;
-    std::shared_ptr<codegen::generate_options const> options;
-};
 
 /**
  * \brief How everything outside holds a session: executors, operations that have not begun, signals, streams, answers.
@@ -156,7 +150,7 @@ class session_handle final : public executor_lender, public std::enable_shared_f
         return session_ ? session_->servers() : nullptr;
     }
 
-    /// Remembers where a package was generated, if its tools are the application's: they may change.
+    /// Remembers where a package was generated: tools may change.
     void remember_place(std::string const& package, generated_place place);
 
     /// The place of a generated package.

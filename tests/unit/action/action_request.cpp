@@ -59,6 +59,13 @@ TEST_CASE("action requests: a run") {
     CHECK(run.input == "echo hi\n");
 }
 
+TEST_CASE("action requests: packages") {
+    auto const one = read_as<package_request>(R"({"op":"packages","id":3,"server":"a","wait":true})");
+    CHECK(one.server == "a");
+    CHECK(one.waits);
+    CHECK_FALSE(read_as<package_request>(R"({"op":"packages","id":3,"server":""})").waits);
+}
+
 TEST_CASE("action requests: a cancel") { CHECK(read_as<action_cancel>(R"({"op":"cancel","id":3})").id == 3); }
 
 TEST_CASE("action requests: what is none says why, and whose it was") {
@@ -70,7 +77,7 @@ TEST_CASE("action requests: what is none says why, and whose it was") {
 
     auto const unknown = wrong(R"({"op":"approve","id":1})");
     CHECK(unknown.id == 1);
-    CHECK(unknown.what == "op has to be call, run or cancel");
+    CHECK(unknown.what == "op has to be call, run, packages or cancel");
     CHECK(wrong(R"({"op":"call","id":1,"cell":"","server":"s"})", "{}").what == "tool has to be a string");
     CHECK(wrong(R"({"op":"call","id":1,"cell":"","server":"s","tool":"t"})", "[]").what ==
           "the body has to be a JSON object");

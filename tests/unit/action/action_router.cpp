@@ -126,7 +126,18 @@ class scripted_host final : public action_host {
         co_return program;
     }
 
+    asio::awaitable<result<void>> find_server(std::string server) override {
+        if (server == "gone") co_return failure(errc::mcp_server_unknown, "no MCP server 'gone' is registered");
+        co_return result<void>();
+    }
+
+    asio::awaitable<detail::package_states> packages(detail::package_request wanted) override {
+        wanted_packages.push_back(wanted.server + (wanted.waits ? " waits" : ""));
+        co_return detail::package_states{{"a", ""}, {"b", "does not start\nsecret"}};
+    }
+
     asio::any_io_executor executor;
+    std::vector<std::string> wanted_packages;
     std::uint64_t asked = 0;
     std::deque<detail::verdict> answers;
     std::vector<approval_subject> subjects;
@@ -279,6 +290,30 @@ TEST_CASE("action router: a line that is accepted for its commands is run as it 
     CHECK(runs(2, decision::accept_commands(), "ls *.py 'a'") == "'ls' *.py 'a'");
     CHECK(runs(3, decision::accept_commands(), "ls {x}>/dev/null") == "rejected");
     CHECK(on.host->runs.size() == 2);
+}
+
+TEST_CASE("action router: a call of a server that is gone fails before anyone is asked") {
+    stage on;
+    on.send({{"op", "call"}, {"id", 1}, {"cell", "c"}, {"server", "gone"}, {"tool", "t"}}, "{}");
+    auto const answer = on.answer();
+    CHECK(answer["kind"] == "server");
+    CHECK(answer["text"] == "no MCP server 'gone' is registered");
+    CHECK(on.host->asked == 0);
+}
+
+TEST_CASE("action router: packages are waited for without a question") {
+    stage on;
+    on.send({{"op", "packages"}, {"id", 1}, {"server", ""}, {"wait", true}});
+    auto const answer = on.answer();
+    CHECK(answer["op"] == "result");
+    CHECK(answer["text"] == false);
+    CHECK(json::parse(answer["body"].get<std::string>()) == json{{"a", nullptr}, {"b", "does not start"}});
+    on.send({{"op", "packages"}, {"id", 2}, {"server", "b"}, {"wait", false}});
+    CHECK(on.answer()["id"] == 2);
+    CHECK(on.host->wanted_packages == std::vector<std::string>{" waits", "b"});
+    CHECK(on.host->asked == 0);
+    on.send({{"op", "packages"}, {"id", 3}});
+    CHECK(on.answer()["kind"] == "request");
 }
 
 TEST_CASE("action router: what is rejected is not done") {

@@ -284,7 +284,7 @@ TEST_CASE_METHOD(one_server, "client: a server that dies fails its calls, and is
     auto const why = failure_of("die");
     CHECK(why == errc::mcp_server_died);
     CHECK(why.status().code == 7);
-    CHECK(why.text() == "the MCP server 'srv' ended: exit code 7\nit said:\na secret");
+    CHECK(why.text() == "the MCP server 'srv' ended: exit code 7; it said: a secret\nit said:\na secret");
     REQUIRE(until([&] { return waiting->outcome.has_value(); }));
     CHECK(waiting->outcome->error() == errc::mcp_server_died);
     CHECK(echo("b") == "b");
@@ -318,7 +318,8 @@ TEST_CASE_METHOD(one_server, "client: one that dies while it starts") {
     };
     auto const why = failure_of();
     CHECK(why == errc::mcp_start_failed);
-    CHECK(contains(why.text(), "the MCP server 'srv' could not be started: it ended: exit code 7\nit said:"));
+    CHECK(
+        contains(why.text(), "the MCP server 'srv' could not be started: it ended: exit code 7; it said: a secret\n"));
     CHECK(why.status().code == 7);
 }
 
@@ -352,7 +353,7 @@ TEST_CASE_METHOD(one_server, "client: a server that never begins to talk") {
     auto const why = failure_of();
     CHECK(why == errc::mcp_unresponsive);
     CHECK(why == condition::timeout);
-    CHECK(contains(why.text(), "did not begin to talk within 30 ms\nit said:\na secret"));
+    CHECK(contains(why.text(), "did not begin to talk within 30 ms; it said: a secret\nit said:\na secret"));
     CHECK(server->methods() == lines{"initialize"}); // which must not be cancelled
     CHECK(server->closed == 1);
 }

@@ -60,6 +60,22 @@ std::string put(std::string text) {
 
 } // namespace
 
+TEST_CASE("server_params: the time to start") {
+    using namespace std::chrono_literals;
+    auto const read = [](json const& entry) { return process_of(server_params::read(entry)); };
+    CHECK(read({{"command", "c"}}).connect_timeout == 30s);
+    auto const codex = read({{"command", "c"}, {"startup_timeout_sec", 90}});
+    CHECK(codex.connect_timeout == 90s);
+    CHECK(codex.list_timeout == 90s); // which the start is part of
+    CHECK(codex.call_timeout == 10min);
+    auto const quick = read({{"command", "c"}, {"connect_timeout", "0.5"}, {"startup_timeout_sec", 90}});
+    CHECK(quick.connect_timeout == 500ms);
+    CHECK(quick.list_timeout == 60s);
+    for (auto const& wrong : {json(0), json(-1), json("soon"), json(true), json(1e9)})
+        CHECK(complaint({{"command", "c"}, {"connect_timeout", wrong}}) ==
+              "`connect_timeout` is not a number of seconds above 0");
+}
+
 TEST_CASE("server_params: entries as clients write them") {
     auto const claude = process_of(server_params::read(json::parse(
         R"({"type":"stdio","command":"npx","args":["-y","pkg"],"env":{"KEY":"${KEY}","PORT":8080,"OFF":null,"ON":true},"timeout":60,"autoApprove":["x"]})")));

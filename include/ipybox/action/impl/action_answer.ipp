@@ -3,6 +3,7 @@
 #include <ipybox/action/action_answer.hpp>
 #include <ipybox/async/aside.hpp>
 #include <ipybox/core/base64.hpp>
+#include <ipybox/core/first_line.hpp>
 #include <ipybox/core/json_text.hpp>
 #include <ipybox/core/utf8.hpp>
 
@@ -17,8 +18,6 @@ inline nlohmann::json error_head(std::optional<action_id> id, std::string_view k
     if (id) head["id"] = *id;
     return head;
 }
-
-inline std::string_view first_line(std::string_view text) { return text.substr(0, text.find('\n')); }
 
 inline action_frame error_frame(std::optional<action_id> id, std::string_view kind, std::string_view text,
                                 std::error_code cause = {}) {
@@ -137,6 +136,16 @@ IPYBOX_DECL action_frame result_answer(action_id id, mcp::call_result returned) 
     if (body.size() > largest_action_answer / 2)
         return error_frame(id, "server", "the result of the tool is larger than 128 MiB");
     return {json_text(head), std::move(body)};
+}
+
+IPYBOX_DECL action_frame packages_answer(action_id id, package_states const& packages) {
+    auto states = nlohmann::json::object();
+    for (auto const& [server, why] : packages) {
+        auto& state = states[server];
+        if (!why.empty()) state = std::string(first_line(why));
+    }
+    nlohmann::json const head = {{"op", "result"}, {"id", id}, {"text", false}, {"parts", nlohmann::json::array()}};
+    return {json_text(head), json_text(states)};
 }
 
 IPYBOX_DECL action_frame progress_answer(action_id id, mcp::call_options::progress const& reached) {

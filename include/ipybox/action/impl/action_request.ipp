@@ -186,10 +186,12 @@ IPYBOX_DECL action_request parse_action(action_frame frame) {
         request = program_run{
             *id,        head.text("cell"),  head.number("after"),  head.kind(), head.argv(), head.directory("cwd"),
             head.env(), head.flag("merge"), std::move(frame.body), size};
+    } else if (op == "packages") {
+        request = package_request{*id, head.text("server"), head.flag("wait"), size};
     } else if (op == "cancel") {
         request = action_cancel{*id};
     } else {
-        head.complain("op", "call, run or cancel");
+        head.complain("op", "call, run, packages or cancel");
     }
     if (!head.wrong().empty()) return malformed_action{id, head.wrong()};
     return request;

@@ -2,22 +2,17 @@
 
 #include <ipybox/action/action_answer.hpp>
 #include <ipybox/action/action_router.hpp>
+#include <ipybox/action/impl/program_pipes.hpp>
 #include <ipybox/async/aside.hpp>
 #include <ipybox/async/emit_cancellation.hpp>
 #include <ipybox/async/spawn.hpp>
 #include <ipybox/async/with_timeout.hpp>
-#include <ipybox/os/datagram.hpp>
-#include <ipybox/os/pipe.hpp>
 #include <ipybox/rules/subject_commands.hpp>
 
 #include <asio/dispatch.hpp>
 #include <asio/this_coro.hpp>
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <exception>
@@ -38,40 +33,6 @@ inline constexpr std::size_t most_starting = 16;
 
 /// The time in which an interrupted program has to end.
 inline constexpr std::chrono::milliseconds program_grace{250};
-
-/// The streams of a program, and what the kernel reads of them.
-struct program_pipes {
-    program_streams theirs;
-    std::vector<os::unique_fd> ours; ///< read ends
-};
-
-/// Makes the write end of a pipe and keeps its read end.
-inline result<os::unique_fd> add_pipe(std::vector<os::unique_fd>& read_ends) {
-    auto ends = os::make_pipe();
-    if (!ends) return failure(ends);
-    read_ends.push_back(std::move(ends->reader));
-    return std::move(ends->writer);
-}
-
-inline result<os::unique_fd> program_input(std::string const& text) {
-    if (!text.empty()) return os::make_memory_file("stdin", text);
-    os::unique_fd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-    if (!nothing) return failure(system_failure("/dev/null", errno));
-    return nothing;
-}
-
-inline result<program_pipes> make_pipes(program_run const& wanted) {
-    program_pipes pipes;
-    auto input = program_input(wanted.input);
-    if (!input) return failure(input);
-    auto output = add_pipe(pipes.ours);
-    if (!output) return failure(output);
-    auto const copy = [&output] { return ::fcntl(output->get(), F_DUPFD_CLOEXEC, 0); };
-    auto errors = wanted.merge ? result<os::unique_fd>(os::make_unforked(copy)) : add_pipe(pipes.ours);
-    if (!errors) return failure(errors);
-    pipes.theirs = {std::move(*input), std::move(*output), std::move(*errors)};
-    return pipes;
-}
 
 /// The action that is asked about.
 inline approval_subject subject_of(tool_call const& wanted) {
@@ -119,7 +80,7 @@ IPYBOX_DECL void action_router::start() {
 IPYBOX_DECL void action_router::end_calls() {
     auto const under_way = pending_;
     for (auto const& [id, waiting] : under_way) {
-        if (!waiting->is_call || std::exchange(waiting->outlived_cell, true)) continue;
+        if (!waiting->ends_with_cell || std::exchange(waiting->outlived_cell, true)) continue;
         emit_cancellation(waiting->cancel);
     }
 }
@@ -154,7 +115,7 @@ IPYBOX_DECL asio::awaitable<action_request> action_router::parse(action_frame fr
 
 /// Lets a request be dealt with beside the others.
 template <class Wanted>
-action_router::refusal action_router::begin(Wanted wanted) {
+action_router::refusal action_router::on(Wanted wanted) {
     auto const id = wanted.id;
     if (pending_.contains(id)) return malformed_action{id, "this id is in use"};
     if (pending_.size() + unsent_ >= most_actions)
@@ -163,7 +124,7 @@ action_router::refusal action_router::begin(Wanted wanted) {
         return malformed_action{id, "the actions that wait for their answers are too large together"};
     auto const waiting = std::make_shared<pending>();
     waiting->size = wanted.size;
-    waiting->is_call = std::is_same_v<Wanted, tool_call>;
+    waiting->ends_with_cell = !std::is_same_v<Wanted, program_run>;
     pending_[id] = waiting;
     held_ += waiting->size;
     auto const finish = [self = shared_from_this(), waiting, id](std::exception_ptr bug, action_frame frame) {
@@ -182,10 +143,6 @@ action_router::refusal action_router::begin(Wanted wanted) {
     spawn(executor_, std::move(answered), finish, waiting->cancel.slot());
     return std::nullopt;
 }
-
-IPYBOX_DECL action_router::refusal action_router::on(tool_call wanted) { return begin(std::move(wanted)); }
-
-IPYBOX_DECL action_router::refusal action_router::on(program_run wanted) { return begin(std::move(wanted)); }
 
 IPYBOX_DECL action_router::refusal action_router::on(action_cancel const& wanted) {
     auto const found = pending_.find(wanted.id);
@@ -207,6 +164,10 @@ asio::awaitable<action_frame> action_router::act(std::shared_ptr<action_router> 
     co_await asio::this_coro::throw_if_cancelled(false);
     auto const host = self->host_.lock();
     if (!host) co_return error_answer(wanted.id, error(errc::not_running, "the host has ended"));
+    if constexpr (std::is_same_v<Wanted, tool_call>) {
+        auto const found = co_await host->find_server(wanted.server);
+        if (!found) co_return error_answer(wanted.id, found.error());
+    }
     auto subject = subject_of(wanted);
     auto const said = co_await host->approve(subject, wanted.after);
     if (!said.accepted()) co_return rejected_answer(wanted.id, said);
@@ -217,6 +178,17 @@ asio::awaitable<action_frame> action_router::act(std::shared_ptr<action_router> 
     how.duration = std::chrono::steady_clock::now() - began;
     host->ended(subject, how);
     co_return frame;
+}
+
+/// A package is not asked about: its tools are when they are called.
+IPYBOX_DECL asio::awaitable<action_frame> action_router::act(std::shared_ptr<action_router> self,
+                                                             package_request wanted) {
+    co_await asio::this_coro::throw_if_cancelled(false);
+    auto const host = self->host_.lock();
+    if (!host) co_return error_answer(wanted.id, error(errc::not_running, "the host has ended"));
+    auto const id = wanted.id;
+    auto const states = co_await host->packages(std::move(wanted));
+    co_return packages_answer(id, states);
 }
 
 IPYBOX_DECL asio::awaitable<action_frame> action_router::carry_out(action_host& host, approval_subject const& subject,

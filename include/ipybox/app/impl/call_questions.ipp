@@ -63,8 +63,7 @@ IPYBOX_DECL asio::awaitable<void> call_questions::ask(std::shared_ptr<call_quest
     result<mcp::server::elicitation> answer = failure(errc::cancelled);
     try {
         auto message = question_about(subject, self->session_);
-        if (subject.kind == approval_subject::action::server && !self->warning_.empty())
-            message += "\n\n" + self->warning_;
+        if (!subject.notice.empty()) message += "\n\n" + subject.notice;
         auto form = form_about(subject);
         answer = co_await self->call_->elicit(std::move(message), std::move(form));
     } catch (std::exception const&) { // cancelled before it began, or no memory: rejected, or given back

@@ -4,14 +4,15 @@
 #include <ipybox/app/code_tools.hpp>
 #include <ipybox/app/impl/call_arguments.hpp>
 #include <ipybox/app/impl/cell_attendance.hpp>
-#include <ipybox/app/impl/server_entry.hpp>
-#include <ipybox/app/impl/server_warning.hpp>
+#include <ipybox/app/impl/kept_server_source.hpp>
+#include <ipybox/app/impl/server_registration.hpp>
 #include <ipybox/app/impl/text_answer.hpp>
 #include <ipybox/app/middle_cut.hpp>
 #include <ipybox/approval/auto_approval.hpp>
 #include <ipybox/approval/safe_text.hpp>
 #include <ipybox/async/spawn.hpp>
 #include <ipybox/codegen/generated_sources.hpp>
+#include <ipybox/core/first_line.hpp>
 #include <ipybox/core/never_destroyed.hpp>
 #include <ipybox/gate/audit_log.hpp>
 #include <ipybox/mcp/server_declaration.hpp>
@@ -42,10 +43,6 @@ inline constexpr auto without_cell =
 inline constexpr auto denies_all =
     "`ipybox mcp` was started with --approve deny; its user can choose another --approve";
 
-inline void structure(mcp::call_result& answer, nlohmann::ordered_json const& value) {
-    if (auto text = mcp::raw_json::of(value)) answer.structured_content = *std::move(text);
-}
-
 } // namespace detail
 
 /// While it lives, a call is served: the session is not idle.
@@ -65,9 +62,7 @@ class code_session::use {
 
 IPYBOX_DECL code_session::code_session(asio::any_io_executor const& executor, code_session_options options,
                                        std::optional<named_session> named)
-    : executor_(executor), options_(std::move(options)), named_(std::move(named)), box_(make_box()),
-      on_prepared_(executor), turns_(executor) {
-    on_prepared_.expires_at(clock::time_point::max());
+    : executor_(executor), options_(std::move(options)), named_(std::move(named)), box_(make_box()), turns_(executor) {
     if (!named_) return;
     servers_ = box_.mcp_servers();
     for (auto& note : std::exchange(named_->notes, {})) notes_.add(std::move(note));
@@ -92,7 +87,7 @@ IPYBOX_DECL result<std::shared_ptr<code_session>> code_session::make(asio::any_i
     auto session = std::make_shared<code_session>(executor, std::move(options));
     auto const& file = session->options_.mcp_config;
     if (file.empty()) return session;
-    auto const added = session->box_.register_mcp_servers(file, session->options_.tool_timeout);
+    auto const added = session->box_.register_mcp_servers(file, session->options_.server_timeouts);
     if (!added) return failure(errc::invalid_argument, added.error().text());
     session->servers_ = added->names;
     for (auto const& notice : added->notices) session->log(log_level::warning, notice);
@@ -124,8 +119,11 @@ IPYBOX_DECL void code_session::on_request(approval_request request) {
 IPYBOX_DECL code_session::answer code_session::serve(std::shared_ptr<code_session> self, call_ptr call) {
     co_await asio::this_coro::throw_if_cancelled(false);
     use const served(*self);
-    self->prepare();
-    co_return co_await serve_tool(self, call);
+    self->begin();
+    auto answered = co_await serve_tool(self, call);
+    // Behind the first answer: until then the kernel has the machine for itself.
+    if (!std::exchange(self->has_answered_, true)) self->box_.begin_mcp_sources();
+    co_return answered;
 }
 
 IPYBOX_DECL code_session::answer code_session::serve_tool(std::shared_ptr<code_session> self, call_ptr call) {
@@ -146,16 +144,20 @@ IPYBOX_DECL asio::awaitable<void> code_session::stop(std::shared_ptr<code_sessio
     (void)co_await self->box_.async_stop();
 }
 
-IPYBOX_DECL void code_session::log(log_level level, std::string const& text) const {
-    if (options_.log) options_.log(level, named_ ? "session " + named_->name + ": " + text : text);
+/// Each line by itself.
+IPYBOX_DECL void code_session::log(log_level level, std::string_view text) const {
+    if (!options_.log) return;
+    auto const begin = named_ ? "session " + named_->name + ": " : std::string();
+    do {
+        auto const line = detail::first_line(text);
+        options_.log(level, begin + std::string(line));
+        text.remove_prefix(std::min(text.size(), line.size() + 1));
+    } while (!text.empty());
 }
 
 // --- cells
 
 IPYBOX_DECL code_session::answer code_session::execute(std::shared_ptr<code_session> self, call_ptr call) {
-    co_await prepared(self, call);
-    if (call->cancelled()) co_return mcp::call_result();
-    // Behind the wait: other calls have waited beside this one.
     if (auto room = self->cells_.check_room(); !room) co_return detail::failed_answer(room.error().text());
     auto const cell = self->submit(*call);
     auto const wait = detail::seconds_of(*call, "wait_seconds", self->options_.wait);
@@ -285,100 +287,100 @@ IPYBOX_DECL code_session::answer code_session::install_package(std::shared_ptr<c
 }
 
 IPYBOX_DECL code_session::answer code_session::register_mcp_server(std::shared_ptr<code_session> self, call_ptr call) {
-    auto const name = detail::text_of(*call, "server_name");
-    if (auto named = detail::check_new_server(name); !named) co_return detail::failed_answer(named.error().text());
-    auto const entry = detail::read_server_entry(call->arguments().at("server_params"));
-    if (!entry) co_return detail::failed_answer(entry.error().text());
-    auto params = mcp::server_params::read(nlohmann::json(*entry));
-    if (!params) co_return detail::failed_answer("server_params: " + params.error().text());
-    if (params->is_remote())
-        co_return detail::failed_answer(
-            "server_params: servers that are reached over HTTP cannot be registered; give `command`");
-    auto const& workspace = self->named_ ? self->named_->workspace : self->options_.executor.working_dir;
-    if (params->working_dir.empty()) params->working_dir = workspace.string();
-    approval_subject subject;
-    subject.kind = approval_subject::action::server;
-    subject.server = name;
-    subject.arguments = std::make_shared<nlohmann::ordered_json const>(*entry);
-
+    auto wanted = detail::server_registration::read(detail::text_of(*call, "server_name"),
+                                                    call->arguments().at("server_params"), self->workspace());
+    if (!wanted) co_return detail::failed_answer(wanted.error().text());
     co_await self->turns_.wait();
     if (call->cancelled()) co_return mcp::call_result();
     host_turns::turn const turn(self->turns_, call);
-    // As it is shown, so it has to be when it starts.
-    auto seen = detail::preview_of(self->box_, *params, subject);
-    if (self->turns_.questions()) self->turns_.questions()->warn(detail::server_warning(seen));
-    co_return co_await add_server(self, name, *std::move(params), std::move(subject), std::move(seen.memory));
-}
-
-IPYBOX_DECL code_session::answer code_session::add_server(std::shared_ptr<code_session> self, std::string name,
-                                                          mcp::server_params params, approval_subject subject,
-                                                          mcp::detail::file_memory seen) {
+    auto const registry = self->box_.mcp_registry();
+    if (!registry) co_return detail::failed_answer("the executor has ended");
+    wanted->look_at(*registry);
+    auto subject = wanted->subject;
     auto const approved = co_await self->box_.async_approve(std::move(subject));
     if (!approved) co_return detail::failed_answer(approved.error().text());
     auto const began = clock::now();
     detail::action_outcome how;
-    mcp::call_result answer;
-    auto const root = self->options_.executor.working_dir / "mcptools";
-    if (auto replaced = detail::replace_in(self->box_, name, std::move(params), std::move(seen)); !replaced) {
-        how.failure = replaced.error().code();
-        answer = detail::failed_answer(replaced.error().text());
-    } else if (auto const made = co_await self->box_.async_generate_mcp_sources(name, root); !made) {
-        self->box_.remove_mcp_server(name);
-        how.failure = made.error().code();
-        answer = detail::failed_answer(made.error().text());
-    } else {
-        // In one block: clients join texts without anything between them.
-        std::string names;
-        for (auto const& module : made->modules) names.append(names.empty() ? "" : "\n").append(module);
-        answer = detail::text_answer(names.empty() ? "[the server has no tools]" : std::move(names));
-        nlohmann::ordered_json const value{{"tools", made->modules}};
-        detail::structure(answer, value);
-        for (auto const& notice : made->notices)
-            self->log(log_level::warning, name + "." + notice.tool + ": " + notice.text);
-        for (auto const& file : self->box_.unprotected_files()) self->log(log_level::warning, file.text());
-    }
+    auto const made = co_await add_server(self, *wanted);
+    if (!made) how.failure = made.error().code();
     how.duration = clock::now() - began;
     self->box_.record_outcome(*approved, how);
-    co_return answer;
+    co_return made ? detail::answer_with_tools(*made) : self->failed_server(made.error());
+}
+
+/// Registers a server that was approved, generates its package, and keeps it for later runs.
+IPYBOX_DECL asio::awaitable<result<codegen::generated_sources>>
+code_session::add_server(std::shared_ptr<code_session> self, detail::server_registration const& wanted) {
+    auto const& name = wanted.subject.server;
+    auto const registry = self->box_.mcp_registry();
+    if (!registry) co_return failure(errc::not_running);
+    if (auto replaced = registry->replace(name, wanted.params, wanted.files); !replaced) co_return failure(replaced);
+    auto made = co_await self->box_.async_generate_mcp_sources(name, self->options_.executor.working_dir / "mcptools");
+    if (!made) {
+        self->box_.remove_mcp_server(name);
+        co_return made;
+    }
+    for (auto const& notice : made->notices)
+        self->log(log_level::warning, name + "." + notice.tool + ": " + notice.text);
+    for (auto const& file : self->box_.unprotected_files()) self->log(log_level::warning, file.text());
+    if (!self->options_.kept) co_return made;
+    auto const grants = self->box_.grants();
+    bool const always = std::ranges::any_of(grants, [&](auto const& each) { return each.what.covers(wanted.subject); });
+    if (auto kept = self->options_.kept->keep(name, {*wanted.subject.arguments, always, wanted.files}); !kept)
+        self->log(log_level::warning, kept.error().text());
+    co_return made;
+}
+
+/// Tells a model why a server cannot be used, and the log the rest.
+IPYBOX_DECL mcp::call_result code_session::failed_server(error const& why) const {
+    log(log_level::warning, why.text());
+    return detail::failed_answer(std::string(detail::first_line(why.text())));
 }
 
 // --- the beginning
 
-IPYBOX_DECL void code_session::prepare() {
-    if (std::exchange(prepare_begun_, true)) return;
+IPYBOX_DECL void code_session::begin() {
+    if (std::exchange(has_begun_, true)) return;
+    offer_all();
     // If it fails, the first cell says why.
     box_.async_start([](result<void> const&) {});
-    prepared_ = servers_.empty();
-    if (!prepared_) generate_all();
 }
 
-/// Generates the packages of the configured servers, all at the same time.
-IPYBOX_DECL void code_session::generate_all() {
-    auto const root = options_.executor.working_dir / "mcptools";
-    auto const left = std::make_shared<std::size_t>(servers_.size());
-    for (auto const& name : servers_) {
-        auto const ended = [self = shared_from_this(), name, left](result<codegen::generated_sources> const& made) {
-            if (!made) self->tell_missing(name, made.error());
-            if (--*left > 0) return;
-            self->prepared_ = true;
-            self->on_prepared_.cancel();
-        };
-        box_.async_generate_mcp_sources(name, root, ended);
-    }
+/// Offers the packages of servers to the code: of those that are registered, and of those of earlier runs.
+IPYBOX_DECL void code_session::offer_all() {
+    if (!servers_.empty()) offer(servers_);
+    auto const& kept = options_.kept;
+    if (!kept) return;
+    auto const source = std::make_shared<detail::kept_server_source>(kept, workspace());
+    auto const offered = box_.offer_mcp_sources(source, options_.executor.working_dir / "mcptools", hearing());
+    if (!offered) log(log_level::warning, offered.error().text());
 }
 
-IPYBOX_DECL asio::awaitable<void> code_session::add_package(std::shared_ptr<code_session> self, std::string server) {
-    if (!self->prepare_begun_) {
-        if (std::ranges::find(self->servers_, server) == self->servers_.end()) self->servers_.push_back(server);
-        co_return;
-    }
-    auto const root = self->options_.executor.working_dir / "mcptools";
-    auto const made = co_await self->box_.async_generate_mcp_sources(server, root);
-    if (!made) self->tell_missing(server, made.error());
+IPYBOX_DECL void code_session::offer(std::vector<std::string> const& servers) {
+    auto const offered = box_.offer_mcp_sources(servers, options_.executor.working_dir / "mcptools", hearing());
+    if (offered) return;
+    for (auto const& server : servers) tell_missing(server, offered.error());
+}
+
+/// Hears of packages that cannot be generated.
+IPYBOX_DECL executor::package_listener code_session::hearing() {
+    return [weak = weak_from_this()](std::string const& server, result<codegen::generated_sources> const& made) {
+        if (auto const self = weak.lock(); self && !made) self->tell_missing(server, made.error());
+    };
+}
+
+IPYBOX_DECL std::filesystem::path const& code_session::workspace() const noexcept {
+    return named_ ? named_->workspace : options_.executor.working_dir;
+}
+
+IPYBOX_DECL void code_session::offer_package(std::string const& server) {
+    if (has_begun_) return offer({server});
+    if (std::ranges::find(servers_, server) == servers_.end()) servers_.push_back(server);
 }
 
 IPYBOX_DECL void code_session::tell_missing(std::string const& server, error const& why) {
-    notes_.add("the tools of the MCP server " + server + " are missing: " + why.text());
+    notes_.add("the tools of the MCP server " + server +
+               " are missing: " + std::string(detail::first_line(why.text())));
     log(log_level::warning, why.text());
 }
 
@@ -390,11 +392,6 @@ IPYBOX_DECL void code_session::note_loss(error const& why) {
 IPYBOX_DECL std::optional<std::chrono::steady_clock::time_point> code_session::idle_since() const noexcept {
     if (calls_ > 0 || open_cells_ > 0) return std::nullopt;
     return used_;
-}
-
-/// Waits until the packages of the configured servers are there, or the call is cancelled.
-IPYBOX_DECL asio::awaitable<void> code_session::prepared(std::shared_ptr<code_session> self, call_ptr call) {
-    while (!self->prepared_ && !call->cancelled()) co_await detail::rest(self->on_prepared_);
 }
 
 } // namespace ipybox

@@ -63,7 +63,7 @@ IPYBOX_DECL result<std::shared_ptr<code_sessions>> code_sessions::make(asio::any
     auto sessions = std::make_shared<code_sessions>(executor, std::move(options));
     auto const& file = sessions->options_.mcp_config;
     if (file.empty()) return sessions;
-    auto const added = sessions->servers_->add_file(file, sessions->options_.tool_timeout);
+    auto const added = sessions->servers_->add_file(file, sessions->options_.server_timeouts);
     if (!added) return failure(errc::invalid_argument, added.error().text());
     for (auto const& notice : added->notices) sessions->log(log_level::warning, notice);
     return sessions;
@@ -112,7 +112,7 @@ IPYBOX_DECL code_sessions::answer code_sessions::serve(std::shared_ptr<code_sess
     if (!session) co_return detail::failed_answer(session.error().text());
     auto answer = co_await code_session::serve(*session, call);
     if (tool == code_tool_name::register_mcp_server && !answer.is_error)
-        co_await share_server(self, detail::text_of(*call, "server_name"));
+        self->share_server(detail::text_of(*call, "server_name"), **session);
     co_return answer;
 }
 
@@ -174,13 +174,11 @@ IPYBOX_DECL error code_sessions::no_session(std::string const& name) const {
                                              ". execute_ipython_cell begins a session by naming it");
 }
 
-/// Generates the package of a server for all other sessions. One that begins meanwhile knows the server.
-IPYBOX_DECL asio::awaitable<void> code_sessions::share_server(std::shared_ptr<code_sessions> self, std::string server) {
-    if (!self->servers_->params(server)) co_return; // the call was cancelled before
-    std::vector<session_ptr> others;
-    for (auto const& [name, session] : self->open_)
-        if (name != default_session && !session->is_ending) others.push_back(session);
-    for (auto const& other : others) co_await code_session::add_package(other->session, server);
+/// Offers the package of a server to all other sessions. One that begins meanwhile knows the server.
+IPYBOX_DECL void code_sessions::share_server(std::string const& server, code_session const& registered_by) const {
+    if (!servers_->params(server)) return; // the call was cancelled before
+    for (auto const& [name, other] : open_)
+        if (other->session.get() != &registered_by && !other->is_ending) other->session->offer_package(server);
 }
 
 // --- ends

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/codegen/generate.hpp>
 #include <ipybox/codegen/impl/directory.hpp>
 #include <ipybox/codegen/impl/package_mark.hpp>
 #include <ipybox/codegen/impl/write_package.hpp>
@@ -230,6 +231,11 @@ IPYBOX_DECL result<generated_sources> detail::write_package(std::filesystem::pat
     if (auto flushed = root->flush(); !flushed)
         written.notices.push_back({{}, "a crash may bring the old package back: " + flushed.error().text()});
     return written;
+}
+
+IPYBOX_DECL result<void> detail::write_index(std::filesystem::path const& root_dir, generate_options const& options) {
+    auto root = detail::directory::make(root_dir, options.code_dir);
+    return root ? detail::write_root_index(*root) : failure(root);
 }
 
 namespace detail {

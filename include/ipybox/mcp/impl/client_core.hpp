@@ -7,6 +7,7 @@
 #include <ipybox/mcp/handshake_machine.hpp>
 #include <ipybox/mcp/impl/connection.hpp>
 #include <ipybox/mcp/listed_tools.hpp>
+#include <ipybox/mcp/value_names.hpp>
 
 #include <asio/cancellation_type.hpp>
 #include <asio/steady_timer.hpp>
@@ -223,6 +224,7 @@ class client_core : public std::enable_shared_from_this<client_core> {
     server_params const params_;
     client_environment const surroundings_;
     std::shared_ptr<listed_tools> const listed_ = std::make_shared<listed_tools>();
+    value_names names_;                                 ///< of its last start
     std::optional<server_params::negotiation> learned_; ///< what its last life taught about its era
 
     std::vector<std::shared_ptr<exchange>> waiting_; ///< for a server

@@ -4,6 +4,7 @@
 #include <ipybox/async/spawn.hpp>
 #include <ipybox/mcp/impl/client_core.hpp>
 #include <ipybox/mcp/impl/guarded.hpp>
+#include <ipybox/mcp/server_launch.hpp>
 #include <ipybox/mcp/stdio_channel.hpp>
 
 #include <algorithm>
@@ -107,7 +108,7 @@ IPYBOX_DECL void client_core::on_outcome(std::shared_ptr<exchange> const& e, rpc
 }
 
 IPYBOX_DECL void client_core::conclude(std::shared_ptr<exchange> const& e, rpc_outcome outcome) {
-    if (auto* const why = std::get_if<error>(&outcome)) return e->fail(std::move(*why));
+    if (auto const* const why = std::get_if<error>(&outcome)) return e->fail(names_.in_public(*why));
     if (auto const* const why = std::get_if<rpc_error>(&outcome))
         return e->refuse(error(errc::mcp_refused, "refused `" + std::string(e->method()) + "`: " + to_string(*why)));
     auto const* const read = std::get_if<read_result>(&outcome);
@@ -151,7 +152,7 @@ IPYBOX_DECL asio::awaitable<void> client_core::live() {
     auto agreed = co_await connect();
     if (stopping_) co_return; // who came after the stop waits for the next life
     if (!agreed) {
-        end_waiting(agreed.error());
+        end_waiting(names_.in_public(agreed.error()));
         co_return;
     }
     begin_session(std::move(*agreed));
@@ -173,9 +174,11 @@ IPYBOX_DECL void client_core::begin_session(session s) {
 
 IPYBOX_DECL asio::awaitable<result<session>> client_core::connect() {
     auto const deadline = exchange::clock::now() + clamped(params_.connect_timeout);
-    auto params = put_variables(params_, surroundings_.variables, surroundings_.host->environment());
+    names_ = value_names();
+    auto params = put_variables(params_, surroundings_.variables, surroundings_.host->environment(), &names_);
     if (!params) co_return failure(params.error());
     params->host = surroundings_.host;
+    names_.add(added_environment_of(*params));
     if (auto allowed = surroundings_.check_start ? surroundings_.check_start(*params) : result<void>(); !allowed)
         co_return failure(allowed.error());
     handshake_machine machine(learned_.value_or(params_.versions));
@@ -215,7 +218,7 @@ IPYBOX_DECL handshake_machine::step client_core::next_step(handshake_machine& ma
     if (why == errc::timed_out) {
         if (was_probe) return machine.on_silence();
         auto text = "did not begin to talk within " + std::to_string(params_.connect_timeout.count()) + " ms";
-        if (auto const said = connection_->diagnostics(); !said.empty()) text += "\nit said:\n" + said;
+        if (auto const said = connection_->diagnostics(); !said.empty()) text.append(it_said).append(said);
         return error(errc::mcp_unresponsive, std::move(text));
     }
     if (why != errc::mcp_server_died) return std::move(why);

@@ -138,6 +138,15 @@ IPYBOX_DECL launch_spec unready_launch_of(server_params const& server) {
     return spec;
 }
 
+IPYBOX_DECL environment added_environment_of(server_params const& server) {
+    auto added = server.env;
+    if (server.env_file.empty()) return added;
+    auto const host = detail::host_of(server);
+    auto of_file = read_env_file(detail::start_directory(server, host->environment()) / server.env_file);
+    if (of_file) added.merge(*of_file);
+    return added;
+}
+
 IPYBOX_DECL result<launch_spec> sandboxed_launch_of(server_params const& server) {
     auto spec = launch_of(server);
     if (!spec || !server.sandbox) return spec;

@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <string_view>
@@ -62,6 +63,16 @@ class entry_reader {
         to = std::chrono::milliseconds(std::llround(number <= most_seconds ? number * 1000 : number));
     }
 
+    void read_seconds(char const* name, std::optional<std::chrono::milliseconds>& to) {
+        constexpr double longest = 1e8;
+        if (!has(name)) return;
+        auto const& said = entry_[name];
+        auto const value = said.is_string() ? ipybox::detail::parse_json(said.get_ref<std::string const&>()) : said;
+        auto const seconds = value.is_number() ? value.get<double>() : 0;
+        if (!(seconds > 0) || seconds > longest) return complain(name, "a number of seconds above 0");
+        to = std::chrono::milliseconds(std::llround(std::ceil(seconds * 1000)));
+    }
+
     void read(char const* name, server_params::negotiation& to) {
         using enum server_params::negotiation;
         if (!has(name)) return;
@@ -110,6 +121,13 @@ inline std::string members_in_words(nlohmann::json const& entry) {
 
 } // namespace detail
 
+IPYBOX_DECL void detail::set_timeouts(server_params& params, server_timeouts const& given) {
+    if (given.tool) params.call_timeout = params.list_timeout = *given.tool;
+    if (!given.connect) return;
+    params.connect_timeout = *given.connect;
+    params.list_timeout = std::max(params.list_timeout, *given.connect);
+}
+
 IPYBOX_DECL result<server_params> server_params::read(nlohmann::json const& entry) {
     if (!entry.is_object()) return failure(errc::invalid_argument, "the entry is not an object");
     detail::entry_reader reader(entry);
@@ -130,11 +148,13 @@ IPYBOX_DECL result<server_params> server_params::read(nlohmann::json const& entr
             return failure(errc::invalid_argument,
                            "there is neither a `command` nor a `url`" + detail::members_in_words(entry));
     }
-    std::optional<std::chrono::milliseconds> timeout;
-    reader.read("timeout", timeout);
+    server_timeouts timeouts;
+    reader.read("timeout", timeouts.tool);
+    for (auto const* const name : {"startup_timeout_sec", "connect_timeout"})
+        reader.read_seconds(name, timeouts.connect);
     reader.read("negotiation", params.versions);
     if (!reader.complaint().empty()) return failure(errc::invalid_argument, reader.complaint());
-    if (timeout) params.call_timeout = params.list_timeout = *timeout;
+    detail::set_timeouts(params, timeouts);
     return params;
 }
 

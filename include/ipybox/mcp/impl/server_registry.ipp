@@ -72,8 +72,10 @@ server_registry::make_client(std::string const& name, server_params params,
     auto const memory = std::make_shared<detail::start_memory>(known_code_, std::move(approved));
     memories_[name] = memory;
     surroundings.check_start = [memory](server_params const& expanded) { return memory->check(expanded); };
-    if (options_.on_tools_changed)
-        surroundings.on_tools_changed = [call = options_.on_tools_changed, name] { call(name); };
+    surroundings.on_tools_changed = [listeners = listeners_, call = options_.on_tools_changed, name] {
+        listeners->tell_changed(name);
+        if (call) call(name);
+    };
     std::shared_ptr<detail::client> made;
     executor_.with([&](asio::any_io_executor const& executor) {
         made = std::make_shared<detail::client>(executor, name, std::move(params), std::move(surroundings));
@@ -120,19 +122,19 @@ IPYBOX_DECL result<void> server_registry::replace(std::string name, server_param
         is_other = old && !detail::are_same(old->params(), clients_[name]->params());
     }
     if (old) old->retire();
-    if (is_other) tell_gone(name);
+    if (is_other) listeners_->tell_gone(name);
     return {};
 }
 
-IPYBOX_DECL result<registered_servers>
-server_registry::add_file(std::filesystem::path const& file, std::optional<std::chrono::milliseconds> tool_timeout) {
+IPYBOX_DECL result<registered_servers> server_registry::add_file(std::filesystem::path const& file,
+                                                                 server_timeouts const& timeouts) {
     auto servers = detail::read_server_file(file);
-    return servers ? add_from(file, std::move(*servers), tool_timeout) : failure(servers);
+    return servers ? add_from(file, std::move(*servers), timeouts) : failure(servers);
 }
 
-IPYBOX_DECL result<registered_servers>
-server_registry::add_from(std::filesystem::path const& file, std::vector<detail::named_server> servers,
-                          std::optional<std::chrono::milliseconds> tool_timeout) {
+IPYBOX_DECL result<registered_servers> server_registry::add_from(std::filesystem::path const& file,
+                                                                 std::vector<detail::named_server> servers,
+                                                                 server_timeouts const& timeouts) {
     registered_servers registered;
     auto const notice = [&](detail::named_server const& server, std::string_view what) {
         registered.notices.push_back(file.string() + ": the server " + json_string(server.written).append(what));
@@ -159,7 +161,7 @@ server_registry::add_from(std::filesystem::path const& file, std::vector<detail:
     for (auto& server : servers) {
         if (server.name != server.written)
             notice(server, " is registered as " + server.name + ", for Python imports it");
-        if (tool_timeout) server.params->call_timeout = server.params->list_timeout = *tool_timeout;
+        detail::set_timeouts(*server.params, timeouts);
         auto made = make_client(server.name, *std::move(server.params), std::move(approved[server.name]));
         if (!made) return failure(made);
         clients_.emplace(server.name, std::move(*made));
@@ -225,7 +227,7 @@ IPYBOX_DECL bool server_registry::remove(std::string const& name) {
     }
     if (provider) provider->end();
     if (client) client->retire();
-    if (client) tell_gone(name);
+    if (client) listeners_->tell_gone(name);
     return provider || client;
 }
 
@@ -256,31 +258,16 @@ IPYBOX_DECL std::optional<detail::file_memory> server_registry::remember(server_
     return detail::file_memory::of(detail::files_of(*whole).code, host_->reach());
 }
 
-IPYBOX_DECL detail::server_preview server_registry::preview(std::string const& name,
-                                                            server_params const& params) const {
+IPYBOX_DECL detail::server_preview server_registry::preview(std::string const& name, server_params const& params,
+                                                            std::optional<detail::file_memory> const& before) const {
     detail::server_preview seen;
-    if (auto const before = this->params(name); before && !detail::are_same(*before, params))
-        seen.replaces = detail::words_of(*before);
+    if (auto const now = this->params(name); now && !detail::are_same(*now, params))
+        seen.replaces = detail::words_of(*now);
     auto const whole = expanded(params);
     if (!whole || whole->is_remote()) return seen;
     detail::look_at(seen, *whole, host_->reach(), *known_code_);
+    if (seen.changed.empty() && before) seen.changed = seen.memory.difference_from(*before, host_->reach());
     return seen;
-}
-
-IPYBOX_DECL void server_registry::on_gone(std::weak_ptr<std::function<void(std::string const&)> const> told) {
-    std::scoped_lock const lock(mutex_);
-    std::erase_if(told_, [](auto const& each) { return each.expired(); });
-    told_.push_back(std::move(told));
-}
-
-IPYBOX_DECL void server_registry::tell_gone(std::string const& name) const {
-    std::vector<std::weak_ptr<std::function<void(std::string const&)> const>> all;
-    {
-        std::scoped_lock const lock(mutex_);
-        all = told_;
-    }
-    for (auto const& each : all)
-        if (auto const told = each.lock()) (*told)(name);
 }
 
 IPYBOX_DECL std::vector<std::string> server_registry::names() const {
@@ -289,6 +276,18 @@ IPYBOX_DECL std::vector<std::string> server_registry::names() const {
     names.reserve(clients_.size());
     for (auto const& [name, client] : clients_) names.push_back(name);
     return names;
+}
+
+IPYBOX_DECL bool server_registry::has(std::string const& name) const {
+    std::scoped_lock const lock(mutex_);
+    return clients_.contains(name) || providers_.contains(name);
+}
+
+IPYBOX_DECL std::vector<std::string> server_registry::package_names() const {
+    auto all = names();
+    std::scoped_lock const lock(mutex_);
+    for (auto const& [name, own] : providers_) all.push_back(name);
+    return all;
 }
 
 IPYBOX_DECL std::optional<server_params> server_registry::params(std::string const& name) const {

@@ -6,6 +6,7 @@
 #include <ipybox/mcp/line_reader.hpp>
 #include <ipybox/mcp/server_launch.hpp>
 #include <ipybox/mcp/stdio_channel.hpp>
+#include <ipybox/mcp/value_names.hpp>
 #include <ipybox/os/datagram.hpp>
 #include <ipybox/os/pipe.hpp>
 #include <ipybox/os/process.hpp>
@@ -128,10 +129,9 @@ class stdio_channel final : public channel, public std::enable_shared_from_this<
 
 inline asio::awaitable<result<void>> stdio_channel::open() {
     auto started = start();
-    // The obstacle may be a path or a command: for the host alone.
     if (!started)
         co_return failure(static_cast<errc>(started.error().code().value()),
-                          "cannot be started\n" + started.error().text());
+                          "cannot be started: " + started.error().text());
     co_return started;
 }
 
@@ -304,7 +304,8 @@ inline void stdio_channel::watch_words() {
     patience_->async_wait([weak = weak_from_this()](asio::error_code cancelled) {
         auto const self = weak.lock();
         if (!self || cancelled || self->failure_ || self->words_.over()) return;
-        self->failure_ = error(errc::protocol_error, self->words_.fault() + "\nit said:\n" + self->diagnostics());
+        auto text = self->words_.fault();
+        self->failure_ = error(errc::protocol_error, text.append(it_said).append(self->diagnostics()));
         self->fall_silent();
     });
 }
@@ -323,7 +324,7 @@ inline asio::awaitable<error> stdio_channel::end() {
         keep({piece.data(), count});
     }
     auto text = status_ ? "ended: " + to_string(*status_) : std::string("closed its standard streams");
-    if (auto const said = diagnostics(); !said.empty()) text.append("\nit said:\n").append(said);
+    if (auto const said = diagnostics(); !said.empty()) text.append(it_said).append(said);
     co_return error(errc::mcp_server_died, std::move(text)).with_status(status_.value_or(exit_status()));
 }
 

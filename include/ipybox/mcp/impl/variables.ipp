@@ -3,6 +3,7 @@
 #include <ipybox/mcp/impl/characters.hpp>
 #include <ipybox/mcp/impl/guarded.hpp>
 #include <ipybox/mcp/server_params.hpp>
+#include <ipybox/mcp/value_names.hpp>
 #include <ipybox/mcp/variables.hpp>
 
 #include <algorithm>
@@ -16,8 +17,8 @@ namespace detail {
 /// Puts variables into one text after the other, and remembers what could not be put.
 class variable_writer {
   public:
-    variable_writer(variable_lookup const& lookup, std::filesystem::path const& project)
-        : lookup_(lookup), project_(project) {}
+    variable_writer(variable_lookup const& lookup, std::filesystem::path const& project, value_names* seen)
+        : lookup_(lookup), project_(project), seen_(seen) {}
 
     void write(std::string& text) {
         std::string out;
@@ -77,6 +78,8 @@ class variable_writer {
             return {};
         }
         auto value = lookup_(std::string(name));
+        // The home directory is no secret, and its name in the place of each path would be of no help.
+        if (value && seen_ && name != "HOME") seen_->add(std::string(name), *value);
         if (!behind.empty()) return value && !value->empty() ? *value : std::string(behind.substr(2));
         if (value) return *std::move(value);
         if (std::find(missing_.begin(), missing_.end(), name) == missing_.end()) missing_.emplace_back(name);
@@ -85,6 +88,7 @@ class variable_writer {
 
     variable_lookup const& lookup_;
     std::filesystem::path const& project_;
+    value_names* seen_;
     std::vector<std::string> missing_;
     std::string strange_;
 };
@@ -100,9 +104,9 @@ inline void write_all(variable_writer& writer, server_params& s) {
 } // namespace detail
 
 IPYBOX_DECL result<server_params> detail::put_variables(server_params params, variable_lookup const& lookup,
-                                                        os::host_environment const& host) {
+                                                        os::host_environment const& host, value_names* seen) {
     variable_lookup const from_host = [&host](std::string const& name) { return host.find(name); };
-    detail::variable_writer writer(lookup ? lookup : from_host, params.project);
+    detail::variable_writer writer(lookup ? lookup : from_host, params.project, seen);
     try {
         detail::write_all(writer, params);
     } catch (...) {

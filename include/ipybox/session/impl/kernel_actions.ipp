@@ -108,10 +108,10 @@ IPYBOX_DECL kernel_actions::kernel_actions(asio::any_io_executor executor, any_a
       programs_(std::move(programs)), shares_servers_(shared != nullptr),
       servers_(shared ? std::move(shared)
                       : std::make_shared<mcp::server_registry>(executor, servers ? *servers : mcp::registry_options())),
-      tools_(std::make_shared<tool_packages>(executor, servers_)),
+      tools_(std::make_shared<tool_packages>(executor, servers_)), packages_(server_packages::make(executor, servers_)),
       annotations_(std::make_shared<listed_annotations>(servers_)) {
     servers_->add_reach(programs_->reach());
-    servers_->on_gone(on_server_gone_);
+    servers_->listeners().on_gone(on_server_gone_);
 }
 
 IPYBOX_DECL kernel_actions::~kernel_actions() = default;
@@ -211,6 +211,30 @@ IPYBOX_DECL asio::awaitable<verdict> kernel_actions::decide(approval_subject& su
     return gate_.decide(subject, std::move(policy), std::move(output_is_seen));
 }
 
+IPYBOX_DECL void kernel_actions::offer(std::shared_ptr<server_source> source, generated_place place,
+                                       server_packages::listener heard) {
+    auto const approve = [weak = weak_from_this()](approval_subject subject, server_source::consent before) {
+        return approve_server(weak.lock(), std::move(subject), before);
+    };
+    packages_->offer(std::move(source), approve, std::move(place), std::move(heard));
+}
+
+/// Consent that was given for always, in an earlier run, is a grant of this one: rules go before it.
+IPYBOX_DECL asio::awaitable<verdict> kernel_actions::approve_server(std::shared_ptr<kernel_actions> self,
+                                                                    approval_subject subject,
+                                                                    server_source::consent before) {
+    constexpr std::uint64_t after_nothing = 0;
+    if (!self) co_return verdict{decision::reject("the executor has ended"), error::decider::cancellation};
+    if (before == server_source::consent::standing) self->gate_.add_grant(grant::exactly(subject));
+    auto said = co_await self->approve(subject, after_nothing);
+    if (said.accepted()) self->ended(subject, action_outcome());
+    co_return said;
+}
+
+IPYBOX_DECL asio::awaitable<result<void>> kernel_actions::find_server(std::string server) {
+    return server_packages::find_server(packages_, std::move(server));
+}
+
 IPYBOX_DECL void kernel_actions::ended(approval_subject const& subject, action_outcome const& how) {
     // A finished action cannot be undone: a log that cannot be written rejects the next action.
     (void)gate_.finished(subject.id, how);
@@ -236,6 +260,10 @@ IPYBOX_DECL asio::awaitable<result<std::shared_ptr<running_program>>> kernel_act
                                        std::move(streams.standard_output), std::move(streams.standard_error));
     if (!process) co_return failure(process);
     co_return std::make_shared<supervised_program>(std::move(*process));
+}
+
+IPYBOX_DECL asio::awaitable<package_states> kernel_actions::packages(package_request wanted) {
+    return server_packages::ready(packages_, std::move(wanted));
 }
 
 IPYBOX_DECL result<kernel_actions::installation_ptr>

@@ -88,6 +88,14 @@ IPYBOX_DECL std::shared_ptr<mcp::server_registry> const& session::servers() cons
 
 IPYBOX_DECL std::shared_ptr<tool_packages> const& session::tools() const noexcept { return kernel_->actions().tools(); }
 
+IPYBOX_DECL server_packages& session::packages() noexcept { return kernel_->actions().offered_packages(); }
+
+IPYBOX_DECL void
+session::offer(std::shared_ptr<server_source> source, generated_place place,
+               std::function<void(std::string const&, result<codegen::generated_sources> const&)> heard) {
+    kernel_->actions().offer(std::move(source), std::move(place), std::move(heard));
+}
+
 IPYBOX_DECL void session::list_tools(std::string server, std::shared_ptr<pending_result<std::vector<mcp::tool>>> call) {
     spawn(executor_, kernel_->actions().servers()->list_tools(std::move(server)), delivery_to(std::move(call)));
 }

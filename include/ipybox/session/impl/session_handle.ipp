@@ -276,10 +276,13 @@ IPYBOX_DECL void post_to(std::weak_ptr<session_handle> const& outside, std::func
 }
 
 IPYBOX_DECL void session_handle::remember_place(std::string const& package, generated_place place) {
-    auto const own = tools();
-    if (!own || !own->list(package)) return;
     std::error_code ignored; // the current directory may be another one by then
     place.root_dir = std::filesystem::absolute(place.root_dir, ignored);
+    auto const own = tools();
+    if (!own || !own->list(package)) {
+        post([package, place = std::move(place)](session& s) { s.packages().remember(package, place); });
+        return;
+    }
     std::vector<generated_place> unneeded; // a filter is the application's
     std::scoped_lock const lock(mutex_);
     auto& places = generated_[package];
