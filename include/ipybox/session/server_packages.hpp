@@ -74,7 +74,7 @@ class server_packages : public std::enable_shared_from_this<server_packages> {
         failed
     };
 
-    struct package {
+    struct entry {
         state is = state::offered;
         bool is_asked_for = false; ///< before its server starts: not in the background
         bool is_usable = false;    ///< also where generating it anew fails
@@ -97,10 +97,10 @@ class server_packages : public std::enable_shared_from_this<server_packages> {
     asio::any_io_executor executor_;
     std::shared_ptr<mcp::server_registry> const servers_;
     std::shared_ptr<std::function<void(std::string const&)> const> on_changed_; ///< lists of tools
-    std::map<std::string, package> packages_;
+    std::map<std::string, entry> packages_;
     std::shared_ptr<server_source> source_; ///< may be none
     server_source::approval approve_;
-    package of_source_;         ///< what is offered of each of its servers
+    entry of_source_;           ///< what is offered of each of its servers
     asio::steady_timer on_end_; ///< those who wait are woken by each package
     side_threads aside_;        ///< the last member: packages are written there
 };

@@ -233,12 +233,12 @@ IPYBOX_DECL result<generated_sources> detail::write_package(std::filesystem::pat
     return written;
 }
 
-IPYBOX_DECL result<void> detail::write_index(std::filesystem::path const& root_dir, generate_options const& options) {
-    auto root = detail::directory::make(root_dir, options.code_dir);
-    return root ? detail::write_root_index(*root) : failure(root);
-}
-
 namespace detail {
+
+IPYBOX_DECL result<void> write_index(std::filesystem::path const& root_dir, generate_options const& options) {
+    auto root = directory::make(root_dir, options.code_dir);
+    return root ? write_root_index(*root) : failure(root);
+}
 
 /// The list that a package was generated from; nothing where there is no package. Makes no directory.
 inline result<std::optional<std::string>> written_list(std::filesystem::path const& root_dir,

@@ -54,7 +54,7 @@ IPYBOX_DECL void server_packages::offer(std::shared_ptr<server_source> source, s
                                         generated_place place, listener heard) {
     source_ = std::move(source);
     approve_ = std::move(approve);
-    of_source_ = package();
+    of_source_ = entry();
     of_source_.is_asked_for = true;
     of_source_.heard = std::move(heard);
     auto root = place.root_dir;
