@@ -78,9 +78,9 @@ def die_with_other_end(connection: int) -> None:
 
 
 def die_with_keeper() -> None:
-    """Ends this process (``SIGTERM``) with its keeper, which leads the session. A sandbox may stand between them."""
+    """Ends this process (``SIGTERM``) with its keeper, which leads its group. A sandbox may stand between them."""
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)  # a shell ignores it for what runs beside it
-    if os.getppid() == os.getsid(0):
+    if os.getppid() == os.getpgrp():
         die_with_parent(os.getppid(), signal.SIGTERM)
 
 

@@ -131,6 +131,15 @@ TEST_CASE_METHOD(mcp_host, "sandboxed server: one that goes on without input is 
     CHECK(test::eventually([&] { return processes_in(real).empty(); }));
 }
 
+TEST_CASE_METHOD(mcp_host, "sandboxed server: one that opens a terminal outlives it") {
+    test::scratch_dir const dir;
+    auto params = in_sandbox(wayward());
+    params.working_dir = dir.path().string();
+    use(params);
+    CHECK(text("open_terminal") == "closed it");
+    CHECK(text("echo", {{"text", "still here"}}) == "still here");
+}
+
 TEST_CASE_METHOD(mcp_host, "sandboxed server: it ends with bwrap, and with the process in front of it") {
     test::scratch_dir const dir;
     auto const real = std::filesystem::canonical(dir.path());

@@ -392,6 +392,17 @@ TEST_CASE_METHOD(host_with_token, "wayward: environment, directory, a group of i
     CHECK_FALSE(is_alive(seen["pid"].get<pid_t>()));
 }
 
+TEST_CASE_METHOD(mcp_host, "wayward: one that opens a terminal outlives it, and is ended as every other") {
+    use(wayward());
+    CHECK(text("open_terminal") == "closed it");
+    auto const pid = value("environment")["pid"].get<pid_t>();
+    CHECK(is_alive(pid));
+    auto const child = value("start_child").get<pid_t>();
+    CHECK(stop() < 2s);
+    CHECK_FALSE(is_alive(pid));
+    CHECK(is_gone(child));
+}
+
 TEST_CASE_METHOD(mcp_host, "wayward: ended step by step, with all that it started") {
     struct kind {
         std::vector<std::string> options;

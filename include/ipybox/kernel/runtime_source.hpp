@@ -5185,9 +5185,9 @@ def die_with_other_end(connection: int) -> None:
 
 
 def die_with_keeper() -> None:
-    """Ends this process (``SIGTERM``) with its keeper, which leads the session. A sandbox may stand between them."""
+    """Ends this process (``SIGTERM``) with its keeper, which leads its group. A sandbox may stand between them."""
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)  # a shell ignores it for what runs beside it
-    if os.getppid() == os.getsid(0):
+    if os.getppid() == os.getpgrp():
         die_with_parent(os.getppid(), signal.SIGTERM)
 
 
@@ -5413,7 +5413,7 @@ def enter_cgroup_or_end(entrance: int | None) -> None:
     except OSError as error:
         os.write(2, f"a kernel cannot enter its control group: {error.strerror}\n".encode())
         os._exit(1)
-)py", 10959}},
+)py", 10957}},
 {"programs", {R"py("""Programs that the host is asked to run: they are no children of the kernel."""
 
 from __future__ import annotations

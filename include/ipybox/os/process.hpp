@@ -45,7 +45,7 @@ class process {
 
     void signal(int number) const noexcept;
 
-    /// Signals its session's process group, also the rest of it when the process has ended and was reaped.
+    /// Signals its process group, also the rest of it when the process has ended and was reaped.
     void signal_group(int number) const noexcept;
 
     /// SIGKILL to the process and to everything below it.
@@ -69,8 +69,9 @@ enum class orphans {
 };
 
 /**
- * \brief Starts a program in a session of its own, with exactly the environment and descriptors given; 0 and 1 are
- * `/dev/null` unless handed.
+ * \brief Starts a program in a session and a process group of its own, with exactly the environment and descriptors
+ * given; 0 and 1 are `/dev/null` unless handed.
+ * \details The program leads the group and not the session: a terminal that it opens is not its controlling one.
  * \details By a clone that shares memory until exec, so it costs the same from a large process as from a small one.
  * First of all it enters a control group, if there is an `entrance` (`cgroup::entrance`); last of all it is put under
  * `launch_spec::confinement`. Descriptors that are not handed over are closed by close_range(2), or where that is

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -339,6 +340,14 @@ def close_output(server: Server, arguments: Json, params: Json, request: Any) ->
     os.close(1)
 
 
+def open_terminal(server: Server, arguments: Json, params: Json, request: Any) -> Json | str:
+    master, slave = pty.openpty()
+    terminal = os.open(os.ttyname(slave), os.O_RDWR)  # the controlling one of a leader of a session
+    for descriptor in (terminal, slave, master):
+        os.close(descriptor)  # which hangs up
+    return "closed it"
+
+
 def start_child(server: Server, arguments: Json, params: Json, request: Any) -> Json | str:
     child = subprocess.Popen(["sleep", "600"], stdin=subprocess.DEVNULL)  # it keeps our standard output open
     return {"content": [], "structuredContent": child.pid}
@@ -349,7 +358,7 @@ TOOLS = {
     for function in (
         echo, sleep, die, answer_and_die, big, size_of, progress, content, structured, fail, environment, cancelled,
         add_tool, ask_client, want_input, want_rounds, strange_result, invalid_json, endless_line, close_output,
-        start_child,
+        open_terminal, start_child,
     )
 }  # fmt: skip
 SLOW = {"sleep", "ask_client"}  # in threads of their own

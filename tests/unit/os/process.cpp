@@ -18,7 +18,9 @@
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -288,14 +290,40 @@ TEST_CASE("process: 0 and 1 are open also where the application has closed them"
     CHECK(status == 0);
 }
 
-TEST_CASE("process: leads a session of its own") {
+TEST_CASE("process: leads a group, in a session of its own that it does not lead") {
+    auto const read = "read -r pid name state parent group session rest < /proc/$$/stat; echo $parent $group $session";
     open_pipe out;
-    auto child =
-        start_process(shell("read -r pid name state parent group session rest < /proc/$$/stat; echo $group $session"),
-                      {{1, out.to.get()}});
+    auto child = start_process(shell(read), {{1, out.to.get()}});
     REQUIRE(child);
-    auto const pid = std::to_string(child->pid());
-    CHECK(out.all() == pid + " " + pid + "\n");
+    std::istringstream said(out.all().value_or(""));
+    pid_t parent = 0;
+    pid_t group = 0;
+    pid_t session = 0;
+    said >> parent >> group >> session;
+    CHECK(parent == ::getpid());
+    CHECK(group == child->pid());
+    CHECK(session != child->pid());
+    CHECK(session != ::getsid(0));
+    CHECK(session != 0);
+}
+
+TEST_CASE("process: the process that begins its session is reaped") {
+    auto child = start_process(shell("exec sleep 60"), {});
+    REQUIRE(child);
+    std::ifstream children("/proc/thread-self/children");
+    std::vector<pid_t> const of_this_thread{std::istream_iterator<pid_t>(children), {}};
+    CHECK(of_this_thread == std::vector<pid_t>{child->pid()});
+}
+
+TEST_CASE("process: a terminal that it opens is not its controlling one") {
+    int const terminal = ::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    REQUIRE(terminal >= 0);
+    unique_fd const master(terminal);
+    REQUIRE(::grantpt(terminal) == 0);
+    REQUIRE(::unlockpt(terminal) == 0);
+    auto const name = std::string(::ptsname(terminal));
+    CHECK(output_of(shell("exec 3<>" + name +
+                          "; if (: < /dev/tty) 2> /dev/null; then echo has; else echo has none; fi")) == "has none\n");
 }
 
 TEST_CASE("process: Ctrl-C that comes while it is started is the application's alone") {

@@ -49,8 +49,11 @@ struct child_plan {
     int domain;   ///< number in the child of the domain's descriptor; -1: it is not confined
     sock_fprog filter;                    ///< of a child that is confined
     char const* const* read_only_devices; ///< to the null pointer behind the last one
+    std::byte* stack;                     ///< the end of the stack of the process that becomes the program
     char const* failed_step = nullptr;
     int failure = 0;
+    pid_t pid = -1; ///< of the process that becomes the program
+    int pidfd = -1;
 };
 
 /// Puts this process under the plan's confinement. Returns the step that failed; none: it is confined.
@@ -63,16 +66,20 @@ IPYBOX_UNSANITIZED inline char const* confine(child_plan const& plan) {
     return nullptr;
 }
 
+/// Remembers the step that failed, and ends the process.
+[[noreturn]] IPYBOX_UNSANITIZED inline void end_at(child_plan& plan, char const* step) {
+    plan.failed_step = step;
+    plan.failure = errno;
+    ::_exit(127);
+}
+
+/// Becomes the program.
 IPYBOX_UNSANITIZED inline int run_child(void* argument) {
     auto& plan = *static_cast<child_plan*>(argument);
-    auto const give_up = [&plan](char const* step) IPYBOX_UNSANITIZED {
-        plan.failed_step = step;
-        plan.failure = errno;
-        ::_exit(127);
-    };
+    auto const give_up = [&plan](char const* step) IPYBOX_UNSANITIZED { end_at(plan, step); };
     // Before it takes anything of the machine. "0" is the process that writes.
     if (plan.entrance >= 0 && ::syscall(SYS_write, plan.entrance, "0", 1) != 1) give_up("entering its control group");
-    if (::setsid() < 0) give_up("setsid");
+    if (::setpgid(0, 0) < 0) give_up("setpgid");
     if (plan.adopts_orphans && ::syscall(SYS_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0) give_up("prctl");
     // Ignored signals would stay ignored through exec, and handlers are not ours to run. A signal that waits here was
     // for the application's whole group, as Ctrl-C is: what it means for this process is the application's decision. To
@@ -132,7 +139,25 @@ inline constexpr auto clone_without_fork = &__clone;
 inline constexpr auto clone_without_fork = &::clone;
 #endif
 
+/// Begins a session, starts the process that becomes the program in it, and ends. The program does not lead its
+/// session: the first terminal that the leader of a session opens becomes its controlling one, which sends it SIGHUP
+/// when it is closed (credentials(7), setsid(2)).
+IPYBOX_UNSANITIZED inline int run_session(void* argument) {
+    auto& plan = *static_cast<child_plan*>(argument);
+    if (::setsid() < 0) end_at(plan, "setsid");
+    // A child of our parent, whose descriptors it gets: this process shares them, and adds the pidfd to them.
+    plan.pid = clone_without_fork(run_child, plan.stack, CLONE_PARENT | CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD,
+                                  &plan, &plan.pidfd);
+    if (plan.pid < 0) end_at(plan, "clone");
+    ::_exit(0);
+}
+
 #undef IPYBOX_UNSANITIZED
+
+/// Reaps the process that began the session. It has ended, or is about to.
+inline void reap(pid_t pid) {
+    while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {}
+}
 
 inline std::vector<char*> pointers(std::vector<std::string> const& strings) {
     std::vector<char*> list;
@@ -301,20 +326,21 @@ IPYBOX_DECL result<process> start_process(launch_spec const& spec, std::vector<h
     if (domain >= 0) plan.filter = detail::filter_program(spec.confinement->filter);
 
     static constexpr std::size_t stack_size = 64 * 1024;
-    auto const stack = std::make_unique<std::byte[]>(stack_size);
-    int pidfd = -1;
+    auto const stacks = std::make_unique<std::byte[]>(2 * stack_size);
+    plan.stack = stacks.get() + stack_size;
     sigset_t all;
     sigset_t before;
     ::sigfillset(&all);
     // No handler of ours may run in the child while it shares our memory.
     ::pthread_sigmask(SIG_SETMASK, &all, &before);
-    pid_t const pid = detail::clone_without_fork(detail::run_child, stack.get() + stack_size,
-                                                 CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, &plan, &pidfd);
+    pid_t const leader = detail::clone_without_fork(detail::run_session, stacks.get() + 2 * stack_size,
+                                                    CLONE_FILES | CLONE_VM | CLONE_VFORK | SIGCHLD, &plan);
     int const clone_error = errno;
+    if (leader > 0) detail::reap(leader);
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    if (pid < 0) return failure(ipybox::detail::system_failure("clone", clone_error));
+    if (leader < 0) return failure(ipybox::detail::system_failure("clone", clone_error));
 
-    process child(pid, unique_fd(pidfd));
+    process child(plan.pid, unique_fd(plan.pidfd));
     if (plan.failed_step == nullptr) return child;
     (void)child.wait(std::chrono::seconds(1));
     auto const step = std::string_view(plan.failed_step);
