@@ -77,18 +77,19 @@ exit_code generate_api(apigen_options const& options, std::stop_token const& sto
     if (!server) return complain(err, server.error());
     auto const& name = server->name;
     if (name != options.server_name) err.write_lines("ipybox: the package is called " + name);
-    auto const tools = mcp::server_registry::list_tools_of(name, *server->params, stop);
+    auto const listing = mcp::server_registry::list_tools_of(name, *server->params, stop);
     if (stop.stop_requested()) return exit_code::failed;
-    if (!tools) return complain(err, tools.error());
+    if (!listing) return complain(err, listing.error());
     codegen::generate_options how;
+    how.instructions = listing->instructions;
     if (options.async) how.style = codegen::generate_options::call_style::awaitable;
     if (options.check) {
-        auto const package = codegen::generated_package::make(name, *tools, how);
+        auto const package = codegen::generated_package::make(name, listing->tools, how);
         if (!package) return complain(err, package.error());
         auto const changes = package->compare(options.root_dir);
         return changes ? report(out, *changes) : complain(err, changes.error());
     }
-    auto const written = codegen::generate(name, *tools, options.root_dir, how);
+    auto const written = codegen::generate(name, listing->tools, options.root_dir, how);
     if (!written) return complain(err, written.error());
     for (auto const& module : written->modules) out.write_lines(module);
     // Kernels import the package as a part of mcptools, and nothing is hidden there.

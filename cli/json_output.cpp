@@ -105,6 +105,8 @@ void json_output::approval_wanted(std::size_t cell, approval_request const& requ
         event["port"] = wanted.port;
         event["protocol"] = wanted.protocol;
     }
+    if (auto const& uri = request.subject()->uri; !uri.empty()) event["uri"] = uri;
+    if (auto const& prompt = request.subject()->prompt; !prompt.empty()) event["prompt"] = prompt;
     write_line(out_, event);
 }
 

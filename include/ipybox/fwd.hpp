@@ -82,6 +82,7 @@ struct content;
 struct registered_servers;
 struct registry_options;
 struct server_params;
+struct server_query;
 struct server_timeouts;
 struct tool;
 

@@ -113,9 +113,12 @@
 #include <ipybox/mcp/impl/client.ipp>
 #include <ipybox/mcp/impl/client_core.ipp>
 #include <ipybox/mcp/impl/connection.ipp>
+#include <ipybox/mcp/impl/content_request_machine.ipp>
 #include <ipybox/mcp/impl/file_memory.ipp>
 #include <ipybox/mcp/impl/first_words.ipp>
 #include <ipybox/mcp/impl/handshake_machine.ipp>
+#include <ipybox/mcp/impl/input_rounds.ipp>
+#include <ipybox/mcp/impl/item_list_machine.ipp>
 #include <ipybox/mcp/impl/json_writer.ipp>
 #include <ipybox/mcp/impl/launch_habits.ipp>
 #include <ipybox/mcp/impl/lenient_arguments.ipp>
@@ -135,6 +138,7 @@
 #include <ipybox/mcp/impl/server_machine.ipp>
 #include <ipybox/mcp/impl/server_outbox.ipp>
 #include <ipybox/mcp/impl/server_params.ipp>
+#include <ipybox/mcp/impl/server_query.ipp>
 #include <ipybox/mcp/impl/server_questions.ipp>
 #include <ipybox/mcp/impl/server_registry.ipp>
 #include <ipybox/mcp/impl/server_request.ipp>
@@ -144,6 +148,7 @@
 #include <ipybox/mcp/impl/start_memory.ipp>
 #include <ipybox/mcp/impl/stdio_channel.ipp>
 #include <ipybox/mcp/impl/stdio_server_channel.ipp>
+#include <ipybox/mcp/impl/task_state.ipp>
 #include <ipybox/mcp/impl/tool.ipp>
 #include <ipybox/mcp/impl/tool_call_machine.ipp>
 #include <ipybox/mcp/impl/tool_list_machine.ipp>
@@ -193,6 +198,8 @@
 #include <ipybox/rules/impl/grants.ipp>
 #include <ipybox/rules/impl/host_pattern.ipp>
 #include <ipybox/rules/impl/program_word.ipp>
+#include <ipybox/rules/impl/prompt_pattern.ipp>
+#include <ipybox/rules/impl/resource_pattern.ipp>
 #include <ipybox/rules/impl/server_pattern.ipp>
 #include <ipybox/rules/impl/shell_line.ipp>
 #include <ipybox/rules/impl/subject_commands.ipp>

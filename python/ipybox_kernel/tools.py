@@ -90,16 +90,20 @@ class ToolRunner:
         """
         head, body = self._request(tool_name, tool_args)
         if heard := _listener.get():
-            return result(actions.channel().call_heard("call", {**head, "progress": True}, body, _reported(heard)))
-        return result(actions.channel().call("call", head, body))
+            heard_call = actions.channel().call_heard
+            return self._result(heard_call("call", {**head, "progress": True}, body, _reported(heard)))
+        return self._result(actions.channel().call("call", head, body))
 
     async def run(self, tool_name: str, tool_args: dict[str, Any]) -> Any:
         """The same for ``await``."""
         head, body = self._request(tool_name, tool_args)
         if heard := _listener.get():
             head["progress"] = True
-            return result(await actions.channel().call_async("call", head, body, _reported(heard)))
-        return result(await actions.channel().call_async("call", head, body))
+            return self._result(await actions.channel().call_async("call", head, body, _reported(heard)))
+        return self._result(await actions.channel().call_async("call", head, body))
+
+    def _result(self, answer: Answer) -> Any:
+        return result(answer, self.server_name)
 
     def _request(self, tool_name: str, tool_args: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
         try:
@@ -188,7 +192,7 @@ class Unreadable(Content):
 
 
 class Link:
-    """A resource that can be read at the server under ``uri``. The text of a result has that too."""
+    """A resource that can be read at its server: ``mcptools.read(link)``. The text of a result has the ``uri`` too."""
 
     def __init__(
         self,
@@ -197,12 +201,14 @@ class Link:
         title: str | None = None,
         description: str | None = None,
         mime: str | None = None,
+        server: str | None = None,
     ) -> None:
         self.uri = uri
         self.name = name
         self.title = title
         self.description = description
         self.mime = mime
+        self.server = server
 
     def __repr__(self) -> str:
         about = "".join(f", {text}" for text in (self.title or self.name, self.description, self.mime) if text)
@@ -212,14 +218,9 @@ class Link:
 Part = Content | Link
 
 
-class Mixed:
-    """The second class of a result if more came with it: ``value`` is the result by itself, ``parts`` is the rest.
+class Awaited:
+    """A result that is there: awaited, it is itself, as all results of tools are."""
 
-    Awaited, it is itself, as all results of tools are.
-    """
-
-    value: Any
-    parts: list[Part]
     _is_result = True
 
     def __await__(self) -> Generator[Any, None, Any]:
@@ -234,6 +235,13 @@ class Mixed:
 
     def close(self) -> None:
         pass
+
+
+class Mixed(Awaited):
+    """The second class of a result if more came with it: ``value`` is the result by itself, ``parts`` is the rest."""
+
+    value: Any
+    parts: list[Part]
 
     def carried_by(self, value: Any) -> Any:
         """The same parts with what was made of the value."""
@@ -276,7 +284,7 @@ class MixedNumber(Mixed, float):
     """A structured result, and ``parts``."""
 
 
-Coroutine.register(Mixed)
+Coroutine.register(Awaited)
 
 CONTENTS: dict[str, type[Content]] = {
     "image": Image,
@@ -301,7 +309,7 @@ def with_parts(value: Any, parts: list[Part]) -> Any:
     return mixed
 
 
-def result(answer: Answer) -> Any:
+def result(answer: Answer, server: str | None = None) -> Any:
     """The answer of a tool, as a value of Python."""
     head, body = answer.head, answer.body
     described = head.get("parts", [])
@@ -311,7 +319,7 @@ def result(answer: Answer) -> Any:
     for part in described:
         kind, size = part.pop("type"), part.pop("size")
         data = bytes(body[end : end + size])
-        parts.append(Link(**part) if kind == "link" else CONTENTS[kind](data, **part))
+        parts.append(Link(**part, server=server) if kind == "link" else CONTENTS[kind](data, **part))
         end += size
     return with_parts(value, parts) if parts else value
 

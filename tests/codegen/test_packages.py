@@ -127,7 +127,7 @@ def test_tools_are_found_without_importing_them(packages: Packages) -> None:
     assert root.search("CODE github").startswith("github.search_code() - Search code.")
     assert root.search().count("\n") == 2
     assert "None of 3 tools" in root.search("zebra")
-    assert dir(root) == ["describe", "e_mail", "github", "progress", "search"]
+    assert dir(root) == sorted([*root.__all__, "e_mail", "github"])
     assert "… and 2 more" in root.search(limit=1)
     assert repr(root.search("zebra")) == str(root.search("zebra"))
     described = root.describe("github.create_issue")
@@ -144,6 +144,28 @@ def test_tools_are_found_without_importing_them(packages: Packages) -> None:
     with pytest.raises(LookupError, match="did you mean create_issue"):
         root.describe("github.create_isue")
     assert not any(name.startswith(f"{packages.name}.") for name in sys.modules)
+
+
+def test_instructions_of_a_server_are_set_apart(packages: Packages) -> None:
+    said = 'Start with look().\n\nThen \x1b[31m"act".'
+    packages.generate(
+        {"server": "kind", "tools": [tool("look")], "instructions": said},
+        {"server": "bare", "tools": [tool("look")], "instructions": " "},
+    )
+    root = importlib.import_module(packages.name)
+    assert root.describe("kind").splitlines() == [
+        "Instructions of the server's author:",
+        "    Start with look().",
+        "",
+        r"    Then \x1b[31m" + '"act".',
+        "",
+        "kind.look()",
+    ]
+    assert root.describe("bare") == "bare.look()"
+    index = importlib.import_module(f"{packages.name}.kind").__doc__
+    assert index is not None
+    assert "Instructions of the server's author:\n\n    Start with look().\n\n    Then \x1b[31m" in index
+    assert "Instructions" not in (importlib.import_module(f"{packages.name}.bare").__doc__ or "")
 
 
 def test_a_long_description_is_shown_in_part(packages: Packages) -> None:

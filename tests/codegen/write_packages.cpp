@@ -1,6 +1,7 @@
 /** \file
- * The generator for the tests in Python: reads {"root": DIR, "packages": [{"server", "tools", "style"}]}, writes the
- * packages, and says what came of each, with the time it took. With the argument `check` it compares instead.
+ * The generator for the tests in Python: reads {"root": DIR, "packages": [{"server", "tools", "style",
+ * "instructions"}]}, writes the packages, and says what came of each, with the time it took. With the argument `check`
+ * it compares instead.
  */
 
 #include <ipybox/codegen.hpp>
@@ -36,6 +37,7 @@ codegen::generate_options options_of(ordered_json const& package) {
     codegen::generate_options options;
     if (style == "awaitable") options.style = codegen::generate_options::call_style::awaitable;
     if (style == "synchronous") options.style = codegen::generate_options::call_style::synchronous;
+    options.instructions = package.value("instructions", "");
     return options;
 }
 

@@ -39,7 +39,7 @@ LAYERS: dict[str, tuple[set[str], set[str]]] = {
     ),
     # what code asks of the host
     "actions": (
-        {"actions", "aliases", "inbox", "magics", "programs", "shell", "tools"},
+        {"actions", "aliases", "inbox", "magics", "programs", "resources", "shell", "tools"},
         {"output", "system"},
     ),
     "kernel": ({"kernel", "lean", "serving", "shutdown"}, {"output", "cells", "actions", "system"}),

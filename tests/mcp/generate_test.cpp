@@ -59,7 +59,7 @@ TEST_CASE("generate: without an executor, of a server that is started for it and
     scratch_dir const dir;
     auto const made = codegen::generate("tools", tool_server(), dir.path());
     CHECK(has_tools(dir.path(), made));
-    CHECK(mcp::server_registry::list_tools_of("tools", tool_server())->front().name == "echo");
+    CHECK(mcp::server_registry::list_tools_of("tools", tool_server())->tools.front().name == "echo");
     CHECK(codegen::generate("no name", tool_server(), dir.path()).error() == errc::invalid_argument);
     auto missing = tool_server();
     missing.command = "/no/such/program";

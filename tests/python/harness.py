@@ -503,9 +503,10 @@ class Actions:
             pass
 
     def _call(self, action: Action) -> tuple[dict[str, Any], bytes]:
-        if action["tool"] not in self.tools:
-            raise Refusal("server", f"no tool {action['tool']}")
-        value = self.tools[action["tool"]](action)
+        name = action["tool" if action["op"] == "call" else "method"]
+        if name not in self.tools:
+            raise Refusal("server", f"no tool {name}")
+        value = self.tools[name](action)
         if isinstance(value, tuple):
             return value
         if isinstance(value, str):

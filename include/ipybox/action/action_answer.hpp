@@ -8,6 +8,7 @@
 #include <ipybox/core/exit_status.hpp>
 #include <ipybox/mcp/call_options.hpp>
 #include <ipybox/mcp/call_result.hpp>
+#include <ipybox/mcp/raw_json.hpp>
 
 #include <cstddef>
 #include <optional>
@@ -22,6 +23,9 @@ namespace ipybox::detail {
 
 /// The result of a tool. One that failed is answered with an error, which has the text that it returned.
 [[nodiscard]] action_frame result_answer(action_id id, mcp::call_result returned);
+
+/// The answer of a server that was asked for resources or prompts: JSON.
+[[nodiscard]] action_frame json_answer(action_id id, mcp::raw_json value);
 
 /// Bytes of what a tool returned, about: of what may be large in it.
 [[nodiscard]] std::size_t size_of(mcp::call_result const& returned);

@@ -7,6 +7,8 @@
 #include <ipybox/gate/audit_log.hpp>
 #include <ipybox/mcp/call_options.hpp>
 #include <ipybox/mcp/call_result.hpp>
+#include <ipybox/mcp/raw_json.hpp>
+#include <ipybox/mcp/server_query.hpp>
 #include <ipybox/os/unique_fd.hpp>
 #include <ipybox/rules/approval_subject.hpp>
 
@@ -72,6 +74,10 @@ class action_host {
     /// \par Cancellation terminal: the server is told
     [[nodiscard]] virtual asio::awaitable<result<mcp::call_result>>
     call(approval_subject const& subject, mcp::raw_json arguments, mcp::call_options options) = 0;
+
+    /// \par Cancellation terminal: the server is told
+    [[nodiscard]] virtual asio::awaitable<result<mcp::raw_json>> ask(std::string const& server,
+                                                                     mcp::server_query query) = 0;
 
     [[nodiscard]] virtual asio::awaitable<result<std::shared_ptr<running_program>>> run(program_run const& wanted,
                                                                                         program_streams streams) = 0;

@@ -5,6 +5,7 @@
 #include <ipybox/core/json_census.hpp>
 #include <ipybox/core/result.hpp>
 #include <ipybox/mcp/raw_json.hpp>
+#include <ipybox/mcp/server_query.hpp>
 #include <ipybox/rules/approval_subject.hpp>
 
 #include <nlohmann/json.hpp>
@@ -41,6 +42,17 @@ struct tool_call {
     bool wants_progress = false;
 };
 
+/// A server is to be asked for resources or prompts.
+struct server_inquiry {
+    action_id id = 0;
+    std::string cell;
+    std::uint64_t after = 0;
+    std::string server;
+    mcp::server_query query;
+    tool_arguments arguments = {}; ///< of a prompt, to be looked into
+    std::size_t size = 0;          ///< bytes that it takes, about
+};
+
 /// A program is to be run.
 struct program_run {
     action_id id = 0;
@@ -74,7 +86,8 @@ struct malformed_action {
     std::string what;            ///< is wrong
 };
 
-using action_request = std::variant<tool_call, program_run, package_request, action_cancel, malformed_action>;
+using action_request =
+    std::variant<tool_call, server_inquiry, program_run, package_request, action_cancel, malformed_action>;
 
 /// The most bytes of a request's head. Commands have no longer words: a control datagram has 128 KiB.
 inline constexpr json_bounds largest_head{std::size_t(256) << 10, 20'000};

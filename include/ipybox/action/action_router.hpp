@@ -30,8 +30,8 @@ class action_router : public std::enable_shared_from_this<action_router> {
     /// Serves the kernel until it closes its end or `close` is called.
     void start();
 
-    /// Cancels the calls of tools that are under way, and waits for packages: the cell has ended, and whatever still
-    /// waits for them outlives it.
+    /// Cancels the requests to servers that are under way, and waits for packages: the cell has ended, and whatever
+    /// still waits for them outlives it.
     void end_calls();
 
     /// Cancels all that is under way. Programs end with the kernel.
@@ -75,7 +75,10 @@ class action_router : public std::enable_shared_from_this<action_router> {
     asio::awaitable<action_frame> carry_out(action_host& host, approval_subject const& subject, tool_call const& wanted,
                                             decision const& made, action_outcome& how);
     asio::awaitable<action_frame> carry_out(action_host& host, approval_subject const& subject,
+                                            server_inquiry const& wanted, decision const& made, action_outcome& how);
+    asio::awaitable<action_frame> carry_out(action_host& host, approval_subject const& subject,
                                             program_run const& wanted, decision const& made, action_outcome& how);
+    [[nodiscard]] action_frame failed_answer(action_id id, error const& why, action_outcome& how) const;
     asio::awaitable<action_frame> answer_aside(action_id id, mcp::call_result returned);
     asio::awaitable<result<std::shared_ptr<running_program>>> start(action_host& host, program_run const& wanted);
     asio::awaitable<bool> begin_start();

@@ -20,7 +20,8 @@ struct generate_options {
 
     call_style style = call_style::both;               ///< what modules have to call their tools by
     std::function<bool(mcp::tool const&)> filter = {}; ///< which tools get a module; empty: all
-    std::string about = {}; ///< what the package says of itself first; empty: whose tools they are
+    std::string about = {};        ///< what the package says of itself first; empty: whose tools they are
+    std::string instructions = {}; ///< what the server says about its use; empty: what an executor's server has said
     std::filesystem::path code_dir =
         {}; ///< code may write there: no link below it is followed; an executor's is its working directory unless set
     std::chrono::milliseconds patience =

@@ -89,11 +89,12 @@ struct generated_package {
 
 namespace detail {
 
-/// The text of `_schemas.json`: what the server lists, and which module stands for which tool, and the checksums of the
-/// package's files as they are generated: what was added to one later shows.
+/// The text of `_schemas.json`: what the server lists, its instructions, and which module stands for which tool, and
+/// the checksums of the package's files as they are generated: what was added to one later shows.
 [[nodiscard]] std::string listed_tools(std::string_view server_name, std::vector<mcp::tool> const& tools,
                                        std::vector<std::string> const& modules,
-                                       std::map<std::string, std::string> const& files = {});
+                                       std::map<std::string, std::string> const& files = {},
+                                       std::string_view instructions = {});
 
 } // namespace detail
 

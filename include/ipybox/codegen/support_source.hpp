@@ -1740,13 +1740,17 @@ def short(value: Any) -> str:
 inline constexpr std::string_view root_index{R"py("""Tools of MCP servers: a package for each server, a module for each tool. Written by ipybox.
 
 search("words") finds tools by what they are called and what they do, describe("server.tool") shows how one is called,
-describe("server") lists what a server has. None of them imports a tool.
+describe("server") lists what a server has, with its instructions. None of them imports a tool.
 
     from mcptools.server import tool
     result = tool.run(field=...)                                          # or: await tool.run(field=...)
     results = await asyncio.gather(tool.arun(field=...), tool.arun(...))  # arun: calls run beside each other
 
     with mcptools.progress(print): ...    # calls of tools within tell how far they have come
+
+    mcptools.read(uri, server="name").text    # a resource; also read(link), of a link that came with a result
+    mcptools.resources("name"), mcptools.resource_templates("name"), mcptools.prompts("name")
+    mcptools.prompt("name", "prompt", argument="text").text
 """
 
 from __future__ import annotations
@@ -1768,7 +1772,9 @@ from pathlib import Path as _Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote as _unquote
 
-__all__ = ["describe", "progress", "search"]
+__all__ = [
+    "aread", "describe", "progress", "prompt", "prompts", "read", "resource_templates", "resources", "search",
+]  # fmt: skip
 
 
 class Text(str):
@@ -1953,17 +1959,17 @@ def search(words: str = "", limit: int = 20) -> Text:
 def describe(name: str, limit: int = 12_000) -> Text:
     """The interface of a tool as Python, or the tools of a server; at most so many characters of it."""
     server, _, tool_name = name.removeprefix(f"{__name__}.").partition(".")
-    servers = _known()
-    if server not in servers:  # as its configuration has it, perhaps: brave-search for brave_search
-        server = {known.lower(): known for known in servers}.get(_re.sub(r"\W", "_", server).lower(), server)
+    server = _known(server)
     states = _packages(server)
     if why := (states or {}).get(server):
         raise LookupError(why)
     if server not in _usable(states):
+        servers = _servers()
         raise LookupError(f"there is no server {server!r}; there are: {', '.join(servers) or 'none'}")
     tools = _tools(server)
     if not tool_name:
-        return _bounded(name, "\n".join(tool.line() for tool in tools) or f"{server} has no tools", limit)
+        lines = "\n".join(tool.line() for tool in tools) or f"{server} has no tools"
+        return _bounded(name, _instructions(server) + lines, limit)
     for tool in tools:
         if tool_name in (tool.module, tool.listed.get("name")):
             source = (_root() / server / f"{tool.module}.py").read_text(encoding="utf-8")
@@ -1986,6 +1992,59 @@ def progress(heard: Callable[[Any], object] = print) -> AbstractContextManager[N
     from ipybox_kernel import tools
 
     return tools.progress(heard)
+
+
+def read(uri: Any, server: str | None = None) -> Any:
+    """The contents of a resource of a server: a list of what has `text` or `data`, as it has itself if there is one.
+
+    `uri` may be a link that came with a result, which knows its server.
+    """
+    from ipybox_kernel import resources
+
+    return resources.read(uri, _known(server))
+
+
+async def aread(uri: Any, server: str | None = None) -> Any:
+    """read() for await: requests run beside each other."""
+    from ipybox_kernel import resources
+
+    return await resources.aread(uri, _known(server))
+
+
+def resources(server: str) -> Any:
+    """The resources that a server lists: links with `uri`, `name`, `title`, `description`, `mime`."""
+    from ipybox_kernel import resources
+
+    return resources.resources(_known(server))
+
+
+def resource_templates(server: str) -> Any:
+    """The forms of the URIs of resources that a server does not list one by one: `uri_template`, `name`, …"""
+    from ipybox_kernel import resources
+
+    return resources.resource_templates(_known(server))
+
+
+def prompts(server: str) -> Any:
+    """The prompts that a server has: `name`, `title`, `description`, `arguments`."""
+    from ipybox_kernel import resources
+
+    return resources.prompts(_known(server))
+
+
+def prompt(server: str, name: str, /, **arguments: Any) -> Any:
+    """A prompt of a server, filled in: a list of messages with `role` and `content`, and their `text`."""
+    from ipybox_kernel import resources
+
+    return resources.prompt(_known(server), name, **arguments)
+
+
+def _known(server: Any) -> Any:
+    """The name of a server as Python has it: brave_search for brave-search. The host refuses one that is not known."""
+    servers = _servers()
+    if not isinstance(server, str) or server in servers:
+        return server
+    return {known.lower(): known for known in servers}.get(_re.sub(r"\W", "_", server).lower(), server)
 
 
 def _bounded(name: str, text: str, limit: int, whole: int = 0) -> Text:
@@ -2011,8 +2070,9 @@ def _checks(interface: str, listed: dict[str, Any]) -> str:
 
 def __getattr__(name: str) -> Any:
     """The package of a server, which need not be imported."""
-    known = [] if name.startswith("_") else _known()
-    if name in known:
+    known = [] if name.startswith("_") else _servers()
+)py"
+R"py(    if name in known:
         return _import_module(f"{__name__}.{name}")
     close = _get_close_matches(name, known, n=1)
     hint = f": did you mean {close[0]!r}?" if close else ""
@@ -2020,7 +2080,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *_known()})
+    return sorted({*__all__, *_servers()})
 
 
 class _Finder:
@@ -2062,7 +2122,7 @@ def _written() -> list[str]:
     return sorted(path.parent.name for path in _root().glob("[A-Za-z]*/_schemas.json"))
 
 
-def _known() -> list[str]:
+def _servers() -> list[str]:
     states = _packages(wait=False)
     return sorted(_written() if states is None else states)
 
@@ -2072,12 +2132,25 @@ def _usable(states: dict[str, str | None] | None) -> list[str]:
     return [name for name in _written() if states is None or (name in states and not states[name])]
 
 
+def _document(server: str) -> dict[str, Any]:
+    document: dict[str, Any] = _json.loads((_root() / server / "_schemas.json").read_bytes())
+    return document
+
+
+def _instructions(server: str) -> str:
+    """What the server's author says about its use, set apart as the words of another."""
+    text = _document(server).get("instructions")
+    if not isinstance(text, str) or not text.strip():
+        return ""
+    lines = ["".join(c if c.isprintable() else repr(c)[1:-1] for c in line) for line in text.strip().splitlines()]
+    return "Instructions of the server's author:\n" + "\n".join(f"    {line}".rstrip() for line in lines) + "\n\n"
+
+
 def _tools(server: str) -> list[_Tool]:
-    document = _json.loads((_root() / server / "_schemas.json").read_bytes())
+    document = _document(server)
     listed = {tool["name"]: tool for tool in document["tools"]}
-)py"
-R"py(    return [_Tool(server, module, listed[name]) for module, name in document["modules"].items()]
-)py", 15078};
+    return [_Tool(server, module, listed[name]) for module, name in document["modules"].items()]
+)py", 17826};
 
 } // namespace ipybox::codegen::detail
 // clang-format on

@@ -246,6 +246,13 @@ IPYBOX_DECL std::vector<detail::unprotected_file> executor_base::unprotected_fil
 
 namespace detail {
 
+/// What the server said when it was asked for its tools.
+inline void add_instructions(codegen::generate_options& options, std::string const& server,
+                             session_handle const& session) {
+    auto const servers = session.servers();
+    if (options.instructions.empty() && servers) options.instructions = servers->instructions(server);
+}
+
 /// Code in the kernel may have made links in its working directory.
 inline codegen::generate_options options_for(std::string const& package, codegen::generate_options options,
                                              session_handle const& session) {
@@ -263,7 +270,8 @@ executor_base::generate_mcp_sources(std::string server, std::filesystem::path ro
     auto tools = detail::wait_for<std::vector<mcp::tool>>(
         *session_, [&](auto done) { session_->list_tools(server, std::move(done)); });
     if (!tools) return failure(tools.error());
-    auto const how = detail::options_for(server, options, *session_);
+    auto how = detail::options_for(server, options, *session_);
+    detail::add_instructions(how, server, *session_);
     auto written = codegen::generate(server, *tools, root_dir, how);
     if (written) session_->remember_place(server, {root_dir, std::make_shared<codegen::generate_options const>(how)});
     return written;
@@ -310,10 +318,12 @@ IPYBOX_DECL void executor_base::submit_generation(session_ptr const& s, std::str
     auto options = detail::options_for(server, how ? *how : codegen::generate_options(), *s);
     auto const make = [server, root_dir = std::move(root_dir), options = std::move(options),
                        weak = std::weak_ptr(s)](std::vector<mcp::tool> const& tools) {
-        auto written = codegen::generate(server, tools, root_dir, options);
+        auto how = options;
+        if (auto const session = weak.lock()) detail::add_instructions(how, server, *session);
+        auto written = codegen::generate(server, tools, root_dir, how);
         auto const session = weak.lock();
         if (written && session)
-            session->remember_place(server, {root_dir, std::make_shared<codegen::generate_options const>(options)});
+            session->remember_place(server, {root_dir, std::make_shared<codegen::generate_options const>(how)});
         return written;
     };
     s->make_of_tools<codegen::generated_sources>(server, make, std::move(done));

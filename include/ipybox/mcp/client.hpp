@@ -7,6 +7,7 @@
 #include <ipybox/mcp/channel.hpp>
 #include <ipybox/mcp/raw_json.hpp>
 #include <ipybox/mcp/server_params.hpp>
+#include <ipybox/mcp/server_query.hpp>
 #include <ipybox/mcp/session.hpp>
 #include <ipybox/mcp/tool.hpp>
 #include <ipybox/mcp/variables.hpp>
@@ -63,6 +64,9 @@ class client {
     /// The effects of a tool, as the server listed them; none if it has not. From any thread.
     [[nodiscard]] std::optional<ipybox::detail::tool_annotations> annotations(std::string const& tool) const;
 
+    /// What the server says about its use; empty: nothing, or it has not been started. From any thread.
+    [[nodiscard]] std::string instructions() const;
+
     /**
      * \brief Asks for all tools, page after page.
      * \par Errors errc::mcp_start_failed, variable_not_set, mcp_version_unsupported, mcp_unresponsive — it cannot be
@@ -97,6 +101,15 @@ class client {
      * \par Cancellation as of `call`
      */
     asio::awaitable<result<call_result>> call_listed(std::string tool, raw_json arguments, call_options options = {});
+
+    /**
+     * \brief Asks for resources and prompts. Lists are read page after page, into an object with `items` and `remark`;
+     * everything else is the result as the server sent it.
+     * \par Errors those of `list_tools`, and errc::mcp_input_required — it asks for input, which the client does not
+     * give
+     * \par Cancellation as of `call`
+     */
+    asio::awaitable<result<raw_json>> ask(server_query query, call_options options = {});
 
     /**
      * \brief Ends the server, if it runs, within a bound: end of its input, SIGTERM, SIGKILL. Outstanding requests

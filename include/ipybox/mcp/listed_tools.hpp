@@ -14,14 +14,15 @@
 namespace ipybox::mcp::detail {
 
 /**
- * \brief The tools that a server listed last: their names, and what they say about their effects.
+ * \brief The tools that a server listed last: their names, and what they say about their effects. With them the
+ * server's instructions.
  * \par Thread safety Safe.
  */
 class listed_tools {
   public:
     void replace(std::vector<tool> const& tools) {
-        std::map<std::string, ipybox::detail::tool_annotations> listed;
-        for (auto const& each : tools) listed.emplace(each.name, annotations_of(each));
+        std::map<std::string, listed_tool> listed;
+        for (auto const& each : tools) listed.emplace(each.name, listed_tool{annotations_of(each), each.needs_task});
         std::scoped_lock const lock(mutex_);
         tools_ = std::move(listed);
     }
@@ -34,12 +35,36 @@ class listed_tools {
     [[nodiscard]] std::optional<ipybox::detail::tool_annotations> annotations(std::string const& name) const {
         std::scoped_lock const lock(mutex_);
         auto const found = tools_.find(name);
-        return found == tools_.end() ? std::nullopt : std::optional(found->second);
+        return found == tools_.end() ? std::nullopt : std::optional(found->second.annotations);
+    }
+
+    /// Whether the server runs it as a task only.
+    [[nodiscard]] bool needs_task(std::string const& name) const {
+        std::scoped_lock const lock(mutex_);
+        auto const found = tools_.find(name);
+        return found != tools_.end() && found->second.needs_task;
+    }
+
+    /// What the server says about its use, since it started last; empty: nothing.
+    void instruct(std::string text) {
+        std::scoped_lock const lock(mutex_);
+        instructions_ = std::move(text);
+    }
+
+    [[nodiscard]] std::string instructions() const {
+        std::scoped_lock const lock(mutex_);
+        return instructions_;
     }
 
   private:
+    struct listed_tool {
+        ipybox::detail::tool_annotations annotations;
+        bool needs_task;
+    };
+
     mutable std::mutex mutex_;
-    std::map<std::string, ipybox::detail::tool_annotations> tools_;
+    std::string instructions_;
+    std::map<std::string, listed_tool> tools_;
 };
 
 } // namespace ipybox::mcp::detail

@@ -26,6 +26,9 @@ class raw_json {
     /// Characters of the longest number: Python reads integers of up to 4300 digits.
     static constexpr std::size_t longest_number = 4000;
 
+    /// `null`.
+    raw_json() noexcept : rounds_numbers_(false) {}
+
     /**
      * \brief Reads a whole text.
      * \par Errors errc::invalid_argument — what is wrong with it ("is nested too deeply"): not JSON, deeper than

@@ -9,6 +9,7 @@
 #include <ipybox/mcp/server_files.hpp>
 #include <ipybox/mcp/server_listeners.hpp>
 #include <ipybox/mcp/server_params.hpp>
+#include <ipybox/mcp/server_query.hpp>
 #include <ipybox/mcp/server_timeouts.hpp>
 #include <ipybox/mcp/start_memory.hpp>
 #include <ipybox/mcp/tool.hpp>
@@ -63,6 +64,12 @@ struct registry_options {
  */
 class server_registry {
   public:
+    /// The statements of a server about itself, for those who would use it. They are text of the server.
+    struct tool_listing {
+        std::vector<tool> tools;       ///< all that it lists
+        std::string instructions = {}; ///< how to use them, for a model; empty where it has none
+    };
+
     /// Works on this executor, which has to run while tools are called.
     explicit server_registry(asio::any_io_executor executor, registry_options options = {});
     server_registry(server_registry const&) = delete;
@@ -120,6 +127,10 @@ class server_registry {
     [[nodiscard]] std::optional<ipybox::detail::tool_annotations> annotations(std::string const& server,
                                                                               std::string const& tool) const;
 
+    /// What a server says about its use; empty: nothing, or it has not been started. Text of the server: carried, never
+    /// interpreted.
+    [[nodiscard]] std::string instructions(std::string const& server) const;
+
     /// The provider of tools under a name; none if that is a server's, or not registered.
     [[nodiscard]] std::shared_ptr<tool_provider> provider(std::string const& name) const;
 
@@ -159,14 +170,14 @@ class server_registry {
     asio::awaitable<result<std::vector<tool>>> list_tools(std::string const& server, call_options options = {});
 
     /**
-     * \brief The tools that a server lists. Starts it, asks it and ends it; blocks.
+     * \brief The tools that a server lists, and its instructions. Starts it, asks it and ends it; blocks.
      * \param server the name by which errors call it
      * \param params how it is started
      * \param stop ends the server, and the wait for its answer
      * \par Errors those of `list_tools`
      */
-    [[nodiscard]] static result<std::vector<tool>> list_tools_of(std::string const& server, server_params const& params,
-                                                                 std::stop_token stop = {});
+    [[nodiscard]] static result<tool_listing> list_tools_of(std::string const& server, server_params const& params,
+                                                            std::stop_token stop = {});
 
     /**
      * \brief Calls a tool. One that fails has a result too: `call_result::is_error`.
@@ -194,6 +205,17 @@ class server_registry {
      */
     asio::awaitable<result<call_result>> call_listed(std::string const& server, std::string const& tool,
                                                      raw_json arguments, call_options options = {});
+
+    /**
+     * \brief Asks a server for resources and prompts.
+     * \details Lists are read page after page, into an object whose `items` are those of the server, with a `remark`
+     * where something is wrong with the list. Everything else is the result as the server sent it: carried, never
+     * interpreted.
+     * \par Errors those of `list_tools`; errc::mcp_input_required — it asks for input, which the client does not give;
+     * errc::invalid_argument — tools of the application are asked
+     * \par Cancellation as of `call`
+     */
+    asio::awaitable<result<raw_json>> ask(std::string const& server, server_query query, call_options options = {});
 
     /// Ends all servers that run, all at the same time and within a bound: end of their input, SIGTERM, SIGKILL.
     /// Outstanding requests complete with errc::not_running. The registry stays usable: the next request starts a

@@ -28,6 +28,7 @@ struct session {
     std::string server_version = {};              ///< its own
     std::optional<std::string> instructions = {}; ///< how to use its tools, for a model
     bool announces_tool_changes = false;          ///< it tells when its list of tools changes
+    bool runs_tasks = false;                      ///< it runs calls as tasks when it is asked to (MCP 2025-11-25)
 };
 
 /**

@@ -21,6 +21,7 @@ struct tool {
     nlohmann::ordered_json input_schema = nlohmann::ordered_json::object(); ///< JSON Schema of the arguments
     std::optional<nlohmann::ordered_json> output_schema = {};               ///< JSON Schema of `structuredContent`
     std::optional<nlohmann::json> annotations = {};                         ///< hints such as `readOnlyHint`
+    bool needs_task = false;  ///< its server runs it as a task only (MCP 2025-11-25, `execution.taskSupport`)
     std::string problem = {}; ///< why code is not offered it: "nests too deeply", and then the rest is empty
     std::string remark = {};  ///< what is wrong with the list that ends with it, for people; mostly empty
 };

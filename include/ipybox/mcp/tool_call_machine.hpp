@@ -3,10 +3,14 @@
 #include <ipybox/core/result.hpp>
 #include <ipybox/mcp/call_result.hpp>
 #include <ipybox/mcp/era.hpp>
+#include <ipybox/mcp/input_rounds.hpp>
 #include <ipybox/mcp/rpc_message.hpp>
+#include <ipybox/mcp/session.hpp>
+#include <ipybox/mcp/task_state.hpp>
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <chrono>
 #include <concepts>
 #include <optional>
 #include <string>
@@ -17,17 +21,16 @@
 namespace ipybox::mcp {
 
 /**
- * \brief One call of a tool: a request, and perhaps some more until the server has all it needs.
- * \details No I/O. MCP 2026-07-28, "Multi Round-Trip Requests": a server may hand its state over and ask to be called
- * again with it. It may not get input: the client offers none.
+ * \brief One call of a tool: a request, and perhaps some more, until the server has all it needs (`input_rounds`), and
+ * until a task has ended, as which it runs the call (`task_state`).
+ * \details No I/O, no clock.
  */
 class tool_call_machine {
   public:
     using value_type = call_result;
     static constexpr std::string_view method = "tools/call";
 
-    /// A server that wants to be called more often than this is taken to be going in circles.
-    static constexpr int most_rounds = 10;
+    static constexpr int most_rounds = input_rounds::most;
 
     /// \par Errors errc::invalid_argument — the arguments are not an object, hold text that is not UTF-8, or are nested
     /// too deeply
@@ -38,24 +41,51 @@ class tool_call_machine {
         return make_of(tool, raw_json::of(arguments));
     }
 
-    /// `params` of the next request, without `_meta`.
-    [[nodiscard]] std::vector<rpc_member> params() const {
-        return {{"name", tool_}, {"arguments", arguments_.text()}, {"requestState", state_}};
-    }
+    /// The tool's server runs it as a task only.
+    void need_task() noexcept { needs_task_ = true; }
+
+    /// The requests are for a server with which this was agreed. MCP 2025-11-25: it is asked for a task where it says
+    /// that it has them.
+    void speak(session const& with) noexcept { asks_for_task_ = needs_task_ && with.runs_tasks; }
+
+    /// What a request asks for.
+    enum class question {
+        call,  ///< `tools/call`
+        state, ///< `tasks/get`
+        result ///< `tasks/result`
+    };
+
+    /// The next request.
+    [[nodiscard]] question next() const noexcept { return next_; }
+    [[nodiscard]] std::string_view next_method() const noexcept;
+
+    /// Its `params`, without `_meta`.
+    [[nodiscard]] std::vector<rpc_member> params() const;
+
+    /// The time to wait before it is sent.
+    [[nodiscard]] std::chrono::milliseconds pause() const noexcept { return pause_; }
+
+    /// JSON of the id of the task at the server, while it has not ended; empty: there is none.
+    [[nodiscard]] std::string const& task() const noexcept { return task_; }
 
     /// The meaning of an answer: the outcome, or that there has to be another request.
     struct reading {
         std::optional<result<call_result>> outcome;
-        std::string state; ///< for another request: JSON of the server
+        std::string state = {};              ///< for another request: JSON of the server
+        std::optional<task_state> task = {}; ///< that was asked for, or begun
     };
 
     /// Reads an answer, on any thread. The meaning of a null in it depends on the era.
-    [[nodiscard]] static reading read(std::string_view json, detail::era spoken = detail::era::handshake);
+    [[nodiscard]] static reading read(std::string_view json, detail::era spoken = detail::era::handshake,
+                                      question asked = question::call);
 
     /// Takes what was read: the outcome, or none when there has to be another request.
     [[nodiscard]] std::optional<result<call_result>> on_reading(reading read);
 
-    [[nodiscard]] std::optional<result<call_result>> on_result(std::string_view json) { return on_reading(read(json)); }
+    [[nodiscard]] std::optional<result<call_result>> on_result(std::string_view json,
+                                                               detail::era spoken = detail::era::handshake) {
+        return on_reading(read(json, spoken, next_));
+    }
 
   private:
     tool_call_machine(std::string tool, raw_json arguments)
@@ -65,8 +95,12 @@ class tool_call_machine {
 
     std::string tool_; ///< JSON
     raw_json arguments_;
-    std::string state_; ///< of the server: goes back as it came, byte for byte
-    int rounds_ = 1;
+    input_rounds rounds_;
+    bool needs_task_ = false;
+    bool asks_for_task_ = false;
+    question next_ = question::call;
+    std::string task_;
+    std::chrono::milliseconds pause_{0};
 };
 
 } // namespace ipybox::mcp

@@ -1,40 +1,32 @@
 #pragma once
 
 #include <ipybox/core/result.hpp>
+#include <ipybox/mcp/list_pages.hpp>
 #include <ipybox/mcp/rpc_message.hpp>
 #include <ipybox/mcp/tool.hpp>
 
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace ipybox::mcp {
 
-/**
- * \brief Reads one page of a list of tools, page after page. No I/O. MCP 2026-07-28, "Tools" and "Pagination".
- * \details A list ends where there is no cursor, and where nothing new comes: with a page whose tools are all known, or
- * an empty one whose cursor is. So "", which servers send for "no more" and for a second page, means either. The tools
- * of earlier pages are kept when a later one is refused, or there is no end: the last one has a remark then.
- */
+/// Reads a list of tools, page after page, as `list_pages` does. No I/O. MCP 2026-07-28, "Tools". A remark about the
+/// list is that of its last tool.
 class tool_list_machine {
   public:
+    using pages = list_pages<tool, &tool::name>;
     using value_type = std::vector<tool>;
     static constexpr std::string_view method = "tools/list";
 
-    static constexpr std::size_t most_tools = 100'000;
-    static constexpr int most_pages = 1'000;
+    static constexpr std::size_t most_tools = pages::most_items;
+    static constexpr int most_pages = pages::most_pages;
 
     /// `params` of the next request, without `_meta`.
-    [[nodiscard]] std::vector<rpc_member> params() const { return {{"cursor", cursor_}}; }
+    [[nodiscard]] std::vector<rpc_member> params() const { return {{"cursor", pages_.cursor()}}; }
 
-    /// One page.
-    struct page {
-        std::vector<tool> tools;
-        std::string next; ///< JSON of the cursor to the next page; empty where there is none
-    };
-    using reading = result<page>;
+    using reading = result<list_page<tool>>;
     using outcome = std::optional<result<std::vector<tool>>>;
 
     /// Reads a page, on any thread.
@@ -51,15 +43,7 @@ class tool_list_machine {
     [[nodiscard]] result<std::vector<tool>> on_refusal(error why);
 
   private:
-    [[nodiscard]] bool add(std::vector<tool> listed);
-    [[nodiscard]] std::vector<tool> all(std::string const& remark = {});
-
-    std::string cursor_; ///< JSON
-    std::set<std::string> cursors_;
-    std::set<std::string> names_;
-    std::string odd_cursor_; ///< JSON of the first one that is another value than a string
-    std::vector<tool> tools_;
-    int pages_ = 0;
+    pages pages_{"tools"};
 };
 
 /// Reads one tool; none if the text is not a JSON object. Of one that nests too deeply there is the name, and its

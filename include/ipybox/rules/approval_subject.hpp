@@ -28,6 +28,8 @@ struct approval_subject {
         package,     ///< the installation of Python packages
         server,      ///< the registration of an MCP server, which a model wants: code cannot register any
         network,     ///< a connection to a host that the sandbox's configuration does not name
+        resource,    ///< a resource of an MCP server, or the list of those that it has
+        prompt,      ///< a prompt of an MCP server, or the list of those that it has
     };
 
     /// The enumerator's own name, as in files and logs.
@@ -43,7 +45,9 @@ struct approval_subject {
     action kind = action::tool;            ///< what the rest is about
     std::string server = {};               ///< name of the MCP server
     std::string tool = {};                 ///< name of the tool
-    detail::tool_arguments arguments = {}; ///< what the tool is called with
+    std::string uri = {};                  ///< of the resource; empty: the list is asked for
+    std::string prompt = {};               ///< name of the prompt; empty: the list is asked for
+    detail::tool_arguments arguments = {}; ///< what the tool is called with, or the prompt filled in with
     std::string exact_arguments =
         {}; ///< the same as JSON text, where they have numbers that `arguments` only has rounded
     detail::stated_annotations annotations =

@@ -106,6 +106,8 @@ class kernel_actions final : public action_host,
     void ended(approval_subject const& subject, action_outcome const& how) override;
     [[nodiscard]] asio::awaitable<result<mcp::call_result>>
     call(approval_subject const& subject, mcp::raw_json arguments, mcp::call_options options) override;
+    [[nodiscard]] asio::awaitable<result<mcp::raw_json>> ask(std::string const& server,
+                                                             mcp::server_query query) override;
     [[nodiscard]] asio::awaitable<result<std::shared_ptr<running_program>>> run(program_run const& wanted,
                                                                                 program_streams streams) override;
     [[nodiscard]] asio::awaitable<package_states> packages(package_request wanted) override;

@@ -36,6 +36,34 @@ TEST_CASE("action requests: a call") {
     CHECK(*call.arguments == nlohmann::ordered_json{{"q", {1, nullptr}}});
 }
 
+TEST_CASE("action requests: a server is asked") {
+    auto const ask = [](std::string_view method, std::string_view name) {
+        return R"({"op":"ask","id":7,"cell":"c","after":3,"server":"docs","method":")" + std::string(method) +
+               R"(","name":")" + std::string(name) + "\"}";
+    };
+    auto const read = read_as<server_inquiry>(ask("resources/read", "file:///a"));
+    CHECK(read.id == 7);
+    CHECK(read.cell == "c");
+    CHECK(read.after == 3);
+    CHECK(read.server == "docs");
+    CHECK(read.query.what == mcp::server_query::method::read_resource);
+    CHECK(read.query.name == "file:///a");
+    CHECK_FALSE(read.query.arguments);
+    for (auto const* const list : {"resources/list", "resources/templates/list", "prompts/list"})
+        CHECK(to_string(read_as<server_inquiry>(ask(list, "")).query.what) == list);
+    auto const prompt = read_as<server_inquiry>(ask("prompts/get", "p"), R"({"city":"Kiel"})");
+    CHECK(prompt.query.arguments->text() == R"({"city":"Kiel"})");
+    CHECK(*prompt.arguments == nlohmann::ordered_json{{"city", "Kiel"}});
+
+    CHECK(wrong(ask("tools/list", "")).what == "method has to be one that asks for resources or prompts");
+    CHECK(wrong(ask("resources/list", "x")).what == "name has to be empty: a list is asked for");
+    CHECK(wrong(ask("resources/read", "")).what == "name has to be a URI, or the name of a prompt, without NUL");
+    CHECK(wrong(ask("resources/read", "a\\u0000b")).what ==
+          "name has to be a URI, or the name of a prompt, without NUL");
+    CHECK(wrong(ask("prompts/get", "p"), "[]").what == "the body has to be a JSON object");
+    CHECK(wrong(ask("prompts/get", "p")).what == "the body has to be a JSON object, and it is not JSON");
+}
+
 TEST_CASE("action requests: which message came before") {
     auto const call = [](std::string after) {
         return R"({"op":"call","id":7,"cell":"c","server":"s","tool":"t","after":)" + after + "}";
@@ -77,7 +105,7 @@ TEST_CASE("action requests: what is none says why, and whose it was") {
 
     auto const unknown = wrong(R"({"op":"approve","id":1})");
     CHECK(unknown.id == 1);
-    CHECK(unknown.what == "op has to be call, run, packages or cancel");
+    CHECK(unknown.what == "op has to be call, ask, run, packages or cancel");
     CHECK(wrong(R"({"op":"call","id":1,"cell":"","server":"s"})", "{}").what == "tool has to be a string");
     CHECK(wrong(R"({"op":"call","id":1,"cell":"","server":"s","tool":"t"})", "[]").what ==
           "the body has to be a JSON object");

@@ -111,6 +111,19 @@ class scripted_host final : public action_host {
         co_return returned;
     }
 
+    asio::awaitable<result<mcp::raw_json>> ask(std::string const& server, mcp::server_query query) override {
+        called.push_back(server + " " + std::string(to_string(query.what)) + " " + query.name +
+                         (query.arguments ? query.arguments->text() : ""));
+        if (query.name == "slow") {
+            asio::steady_timer forever(executor, 1h);
+            asio::error_code stopped;
+            co_await forever.async_wait(asio::redirect_error(asio::use_awaitable, stopped));
+            co_return failure(errc::cancelled, "the call was cancelled");
+        }
+        if (query.name == "missing") co_return failure(errc::mcp_refused, "no such resource\nat all");
+        co_return mcp::raw_json::read(R"({"contents":[]})");
+    }
+
     asio::awaitable<result<std::shared_ptr<running_program>>> run(program_run const& wanted,
                                                                   program_streams streams) override {
         runs.push_back(wanted);
@@ -174,6 +187,16 @@ struct stage {
              std::move(arguments));
     }
 
+    void ask(int id, std::string method, std::string name, std::string arguments = {}) {
+        send({{"op", "ask"},
+              {"id", id},
+              {"cell", "c"},
+              {"server", "docs"},
+              {"method", std::move(method)},
+              {"name", std::move(name)}},
+             std::move(arguments));
+    }
+
     void start(int id, std::string program) {
         send({{"op", "run"},
               {"id", id},
@@ -215,6 +238,48 @@ TEST_CASE("action router: a call that is accepted is done and answered") {
     CHECK(on.host->subjects[0].exact_arguments.empty());
     CHECK_FALSE(on.host->outcomes.at(1).failure);
     CHECK(on.host->outcomes.at(1).result_size == 15);
+}
+
+TEST_CASE("action router: a server is asked for what was approved") {
+    stage on;
+    on.ask(1, "resources/read", "file:///a");
+    auto const answer = on.answer();
+    CHECK(answer ==
+          json{{"op", "result"}, {"id", 1}, {"text", false}, {"parts", json::array()}, {"body", R"({"contents":[]})"}});
+    CHECK(on.host->outcomes.at(1).result_size == 15);
+    on.ask(2, "prompts/list", "");
+    (void)on.answer();
+    on.host->answers.push_back({decision::accept(nlohmann::ordered_json{{"city", "Kiel"}})});
+    on.ask(3, "prompts/get", "weather", R"({"city":"Köln"})");
+    (void)on.answer();
+    CHECK(on.host->called == std::vector<std::string>{"docs resources/read file:///a", "docs prompts/list ",
+                                                      R"(docs prompts/get weather{"city":"Kiel"})"});
+
+    REQUIRE(on.host->subjects.size() == 3);
+    CHECK(on.host->subjects[0].kind == approval_subject::action::resource);
+    CHECK(on.host->subjects[0].server == "docs");
+    CHECK(on.host->subjects[0].uri == "file:///a");
+    CHECK_FALSE(on.host->subjects[0].arguments);
+    CHECK(on.host->subjects[1].kind == approval_subject::action::prompt);
+    CHECK(on.host->subjects[1].prompt.empty());
+    CHECK(on.host->subjects[2].prompt == "weather");
+    CHECK(*on.host->subjects[2].arguments == nlohmann::ordered_json{{"city", "Köln"}});
+}
+
+TEST_CASE("action router: a server that is asked for nothing that it has, a rejection, a cancellation") {
+    stage on;
+    on.ask(1, "resources/read", "missing");
+    auto const failed = on.answer();
+    CHECK(failed["kind"] == "server");
+    CHECK(failed["text"] == "no such resource\nat all"); // the server's words come whole
+    CHECK(on.host->outcomes.at(1).failure == errc::mcp_refused);
+    on.host->answers.push_back({decision::reject("not this")});
+    on.ask(2, "resources/list", "");
+    CHECK(on.answer()["kind"] == "rejected");
+    CHECK(on.host->called.size() == 1);
+    on.ask(3, "resources/read", "slow");
+    on.send({{"op", "cancel"}, {"id", 3}});
+    CHECK(on.answer()["kind"] == "cancelled");
 }
 
 TEST_CASE("action router: who decides sees all digits that the tool gets") {

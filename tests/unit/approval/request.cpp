@@ -276,6 +276,16 @@ TEST_CASE("approval_request: is printed as one line") {
                 .argv = {"pip", "install", "numpy==2.1"},
                 .env = {{"C", std::nullopt}}}) == "package installation pip install numpy==2.1 (without C)");
     CHECK(line({.kind = approval_subject::action::server, .server = "fetch"}) == "server registration fetch");
+    CHECK(line({.kind = approval_subject::action::resource, .server = "docs", .uri = "file:///a b"}) ==
+          "resource request docs 'file:///a b'");
+    CHECK(line({.kind = approval_subject::action::resource, .server = "docs"}) == "resource request docs (list)");
+    CHECK(line({.kind = approval_subject::action::resource, .server = "docs", .uri = "(list)"}) ==
+          "resource request docs '(list)'");
+    CHECK(line({.kind = approval_subject::action::prompt,
+                .server = "docs",
+                .prompt = "weather",
+                .arguments = std::make_shared<nlohmann::ordered_json const>(
+                    nlohmann::ordered_json{{"city", "Kiel"}})}) == R"(prompt request docs weather {"city":"Kiel"})");
 }
 
 TEST_CASE("approval_request: its line cannot pretend to be something else") {

@@ -218,6 +218,34 @@ TEST_CASE("generate: a long sentence is cut in the index, by characters") {
                    "t() - " + sentence.substr(0, 2 * 99) + "…\n"));
 }
 
+TEST_CASE("generate: instructions of a server are quoted, of long ones the beginning") {
+    generate_options options;
+    options.instructions = "  Start with \"look\".\n\n\\n is two characters.\n\"\"\" ends nothing.\u202E ";
+    auto package = generated_package::make("server", {named("a")}, options);
+    CHECK(
+        contains(package->files.at("__init__.py"),
+                 "\nInstructions of the server's author:\n\n    Start with \"look\".\n\n    \\\\n is two characters.\n"
+                 "    \\\"\\\"\" ends nothing.\\u202e\n\nTools, with"));
+    CHECK(ordered_json::parse(package->files.at("_schemas.json"))["instructions"] == options.instructions);
+
+    options.instructions = std::string(3999, 'x') + "ö";
+    package = generated_package::make("server", {named("a")}, options);
+    CHECK(contains(package->files.at("__init__.py"),
+                   "    " + std::string(3999, 'x') + "\n    … not all of it: mcptools.describe(\"server\") shows"));
+    options.instructions = std::string(4000, 'x');
+    package = generated_package::make("server", {named("a")}, options);
+    CHECK_FALSE(contains(package->files.at("__init__.py"), "not all of it"));
+
+    options.instructions = std::string(70'000, '\xFF');
+    package = generated_package::make("server", {named("a")}, options);
+    CHECK(ordered_json::parse(package->files.at("_schemas.json"))["instructions"].get<std::string>().size() ==
+          3 * 64 * 1024);
+
+    options.instructions = " \n ";
+    package = generated_package::make("server", {named("a")}, options);
+    CHECK_FALSE(contains(package->files.at("__init__.py"), "Instructions"));
+}
+
 TEST_CASE("generate: texts that are no UTF-8") {
     auto tool = named("a");
     tool.description = "\xED\xA0\x80";

@@ -59,7 +59,8 @@ TEST_CASE("machine: without anything settled, everything is asked") {
     approval_machine machine({}, began);
     for (auto const kind :
          {approval_subject::action::tool, approval_subject::action::shell, approval_subject::action::shell_magic,
-          approval_subject::action::package, approval_subject::action::server})
+          approval_subject::action::package, approval_subject::action::server, approval_subject::action::resource,
+          approval_subject::action::prompt})
         CHECK(wanted(machine, of_kind(kind)) == "ask");
 }
 
@@ -69,6 +70,10 @@ TEST_CASE("W9: the switches are independent: packages are asked for while one of
         return wanted(machine, of_kind(kind));
     };
     CHECK(with(false, true, approval_subject::action::tool) == "accept switched_off");
+    CHECK(with(false, true, approval_subject::action::resource) == "accept switched_off");
+    CHECK(with(false, true, approval_subject::action::prompt) == "accept switched_off");
+    CHECK(with(true, false, approval_subject::action::resource) == "ask");
+    CHECK(with(true, false, approval_subject::action::prompt) == "ask");
     CHECK(with(false, true, approval_subject::action::shell) == "ask");
     CHECK(with(false, true, approval_subject::action::shell_magic) == "ask");
     CHECK(with(true, false, approval_subject::action::tool) == "ask");

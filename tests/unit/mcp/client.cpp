@@ -219,7 +219,8 @@ TEST_CASE_METHOD(one_server, "client: a server of the stateless era") {
     CHECK(echo("a") == "a");
     CHECK(server->methods() == lines{"initialize", "server/discover", "tools/call"});
     auto const& meta = server->heard.back()["params"]["_meta"];
-    CHECK(meta["io.modelcontextprotocol/clientCapabilities"] == json::object());
+    CHECK(meta["io.modelcontextprotocol/clientCapabilities"] ==
+          json{{"extensions", {{"io.modelcontextprotocol/tasks", json::object()}}}});
     CHECK(run(context, client().current_session())->era == ipybox::mcp::detail::era::stateless);
 
     // What was learned is kept: its next life is not asked to initialize.

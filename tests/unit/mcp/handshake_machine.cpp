@@ -93,7 +93,8 @@ TEST_CASE("handshake_machine: who refuses initialize is asked what it speaks, wh
         CHECK_FALSE(second.is_probe);
         auto const meta = json::parse(second.meta);
         CHECK(meta["io.modelcontextprotocol/protocolVersion"] == "2026-07-28");
-        CHECK(meta["io.modelcontextprotocol/clientCapabilities"] == json::object());
+        CHECK(meta["io.modelcontextprotocol/clientCapabilities"] ==
+              json{{"extensions", {{"io.modelcontextprotocol/tasks", json::object()}}}});
         CHECK(meta["io.modelcontextprotocol/clientInfo"]["name"] == "ipybox");
         auto const end = get<handshake_machine::agreed>(m.on_result(discovered({"2026-07-28", "2025-11-25"})));
         CHECK_FALSE(end.confirm);

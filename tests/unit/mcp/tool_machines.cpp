@@ -169,14 +169,15 @@ TEST_CASE("tool_list_machine: one tool that cannot be read costs no other") {
 }
 
 TEST_CASE("tool_list_machine: a tool that runs as a task only says so") {
-    for (auto const& [support, runs] : {std::pair("required", false), {"optional", true}, {"forbidden", true}}) {
+    for (auto const& [support, needs] : {std::pair("required", true), {"optional", false}, {"forbidden", false}}) {
         auto const end = tool_list_machine().on_result(
             R"({"tools":[{"name":"a","inputSchema":{"type":"object"},"execution":{"taskSupport":")" +
             std::string(support) + R"("}}]})");
         REQUIRE(end);
         REQUIRE(*end);
         CAPTURE(support);
-        CHECK((**end)[0].problem.empty() == runs);
+        CHECK((**end)[0].needs_task == needs);
+        CHECK((**end)[0].problem.empty());
         CHECK((**end)[0].input_schema.contains("type"));
     }
 }

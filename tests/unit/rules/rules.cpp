@@ -552,8 +552,8 @@ TEST_CASE("rules: a file that is wrong says where") {
           "rules.json/deny/0/env: only a rule that allows has it");
     CHECK(problem(R"({"deny":[{"argv":["a"],"tool":"b.c"}]})") ==
           "rules.json/deny/0/tool: no such member is known here");
-    CHECK(problem(R"({"deny":[{"kind":"shel"}]})") ==
-          "rules.json/deny/0/kind: one of tool, shell, shell_magic, package, server, network is wanted");
+    CHECK(problem(R"({"deny":[{"kind":"shel"}]})") == "rules.json/deny/0/kind: one of tool, shell, shell_magic, "
+                                                      "package, server, network, resource, prompt is wanted");
     CHECK(problem(R"({"deny":[{"tool":"a.b"}],"deny":[]})") ==
           "rules.json: a member \"deny\" stands twice in one object");
     CHECK(contains(problem(std::string(10'000, '[')), "rules.json"));

@@ -148,6 +148,14 @@ IPYBOX_DECL action_frame packages_answer(action_id id, package_states const& pac
     return {json_text(head), json_text(states)};
 }
 
+IPYBOX_DECL action_frame json_answer(action_id id, mcp::raw_json value) {
+    nlohmann::json const head = {{"op", "result"}, {"id", id}, {"text", false}, {"parts", nlohmann::json::array()}};
+    auto body = std::move(value).take();
+    if (body.size() > largest_action_answer / 2)
+        return error_frame(id, "server", "the answer of the server is larger than 128 MiB");
+    return {json_text(head), std::move(body)};
+}
+
 IPYBOX_DECL action_frame progress_answer(action_id id, mcp::call_options::progress const& reached) {
     constexpr std::size_t longest_message = 4096;
     nlohmann::json head = {{"op", "progress"}, {"id", id}, {"done", reached.done}};

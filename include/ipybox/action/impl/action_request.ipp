@@ -88,6 +88,19 @@ class action_head {
         return approval_subject::action::shell;
     }
 
+    /// The method, and what is wanted by it: lists want nothing.
+    [[nodiscard]] mcp::server_query query() {
+        mcp::server_query wanted;
+        auto const method = mcp::detail::query_method_named(text("method"));
+        if (!method) complain("method", "one that asks for resources or prompts");
+        wanted.what = method.value_or(wanted.what);
+        wanted.name = text("name");
+        bool const is_list = !wanted.wants_content();
+        if (is_list != wanted.name.empty() || holds_nul(wanted.name))
+            complain("name", is_list ? "empty: a list is asked for" : "a URI, or the name of a prompt, without NUL");
+        return wanted;
+    }
+
     [[nodiscard]] std::filesystem::path directory(char const* name) {
         std::filesystem::path path = text(name);
         if (!path.is_absolute() || holds_nul(path.native())) complain(name, "an absolute path");
@@ -130,15 +143,22 @@ inline bool holds_nul_in_names(std::string_view body, tool_arguments const& argu
     return escaped && names_hold_nul(*arguments);
 }
 
-/// Long ones are built by those who look into them. `read_arguments` has bounded how deep they are.
+/// Long ones are built by those who look into them. `read_object` has bounded how deep they are.
 inline tool_arguments arguments_of(mcp::raw_json const& sent) {
     if (sent.text().size() >= long_text) return tool_arguments::built_by([sent] { return sent.value(); });
     return std::make_shared<nlohmann::ordered_json const>(sent.value());
 }
 
+/// Arguments that were sent, and the same to be looked into.
+struct sent_arguments {
+    mcp::raw_json sent;
+    tool_arguments arguments;
+    std::size_t size; ///< bytes that their values take, about
+};
+
 /// The arguments of a call. The text of an error says what they have to be. A name that stands twice is refused: the
 /// server might take the value that was not looked at.
-inline result<mcp::raw_json> read_arguments(std::string body) {
+inline result<mcp::raw_json> read_object(std::string body) {
     auto const wanted = [](std::string what) { return failure(errc::invalid_argument, std::move(what)); };
     switch (count_json(body, largest_arguments).excess) {
     case json_excess::bytes: return wanted("at most " + std::to_string(largest_arguments.bytes >> 20) + " MiB");
@@ -150,6 +170,18 @@ inline result<mcp::raw_json> read_arguments(std::string body) {
     if (!arguments) return wanted("a JSON object, and it " + arguments.error().text());
     if (!arguments->is_object()) return wanted("a JSON object");
     return arguments;
+}
+
+/// The same as a body of a request.
+inline result<sent_arguments> read_arguments(std::string body) {
+    constexpr std::size_t of_one = 64; // what a value takes, about
+    auto sent = read_object(std::move(body));
+    if (!sent) return failure(errc::invalid_argument, "the body has to be " + sent.error().text());
+    auto arguments = arguments_of(*sent);
+    if (holds_nul_in_names(sent->text(), arguments))
+        return failure(errc::invalid_argument, "the body has to be without NUL in the names of its members");
+    auto const size = of_one * count_json(sent->text(), largest_arguments).values;
+    return sent_arguments{std::move(*sent), std::move(arguments), size};
 }
 
 IPYBOX_DECL action_request parse_action(action_frame frame) {
@@ -166,22 +198,28 @@ IPYBOX_DECL action_request parse_action(action_frame frame) {
 
     action_request request = malformed_action{id, {}};
     if (op == "call") {
-        constexpr std::size_t of_one = 64; // what a value takes, about
-        auto sent = read_arguments(std::move(frame.body));
-        if (!sent) return malformed_action{id, "the body has to be " + sent.error().text()};
-        auto arguments = arguments_of(*sent);
-        if (holds_nul_in_names(sent->text(), arguments))
-            return malformed_action{id, "the body has to be without NUL in the names of its members"};
-        size += of_one * count_json(sent->text(), largest_arguments).values;
+        auto read = read_arguments(std::move(frame.body));
+        if (!read) return malformed_action{id, read.error().text()};
         request = tool_call{*id,
                             head.text("cell"),
                             head.number("after"),
                             head.text("server"),
                             head.text("tool"),
-                            std::move(arguments),
-                            std::move(*sent),
-                            size,
+                            std::move(read->arguments),
+                            std::move(read->sent),
+                            size + read->size,
                             head.flag("progress")};
+    } else if (op == "ask") {
+        server_inquiry wanted{*id, head.text("cell"), head.number("after"), head.text("server"), head.query()};
+        wanted.size = size;
+        if (wanted.query.what == mcp::server_query::method::get_prompt) {
+            auto read = read_arguments(std::move(frame.body));
+            if (!read) return malformed_action{id, read.error().text()};
+            wanted.query.arguments = std::move(read->sent);
+            wanted.arguments = std::move(read->arguments);
+            wanted.size += read->size;
+        }
+        request = std::move(wanted);
     } else if (op == "run") {
         request = program_run{
             *id,        head.text("cell"),  head.number("after"),  head.kind(), head.argv(), head.directory("cwd"),
@@ -191,7 +229,7 @@ IPYBOX_DECL action_request parse_action(action_frame frame) {
     } else if (op == "cancel") {
         request = action_cancel{*id};
     } else {
-        head.complain("op", "call, run, packages or cancel");
+        head.complain("op", "call, ask, run, packages or cancel");
     }
     if (!head.wrong().empty()) return malformed_action{id, head.wrong()};
     return request;

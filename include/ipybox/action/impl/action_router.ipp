@@ -2,17 +2,16 @@
 
 #include <ipybox/action/action_answer.hpp>
 #include <ipybox/action/action_router.hpp>
+#include <ipybox/action/impl/action_subject.hpp>
 #include <ipybox/action/impl/program_pipes.hpp>
 #include <ipybox/async/aside.hpp>
 #include <ipybox/async/emit_cancellation.hpp>
 #include <ipybox/async/spawn.hpp>
 #include <ipybox/async/with_timeout.hpp>
-#include <ipybox/rules/subject_commands.hpp>
 
 #include <asio/dispatch.hpp>
 #include <asio/this_coro.hpp>
 
-#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <exception>
@@ -33,37 +32,6 @@ inline constexpr std::size_t most_starting = 16;
 
 /// The time in which an interrupted program has to end.
 inline constexpr std::chrono::milliseconds program_grace{250};
-
-/// The action that is asked about.
-inline approval_subject subject_of(tool_call const& wanted) {
-    approval_subject subject;
-    subject.kind = approval_subject::action::tool;
-    subject.server = wanted.server;
-    subject.tool = wanted.tool;
-    subject.arguments = wanted.arguments;
-    if (wanted.sent.rounds_numbers()) subject.exact_arguments = wanted.sent.text();
-    return subject;
-}
-
-inline approval_subject subject_of(program_run const& wanted) {
-    approval_subject subject;
-    subject.kind = wanted.kind;
-    subject.argv = wanted.argv;
-    subject.cwd = wanted.cwd;
-    subject.env = wanted.env;
-    subject.input = wanted.input;
-    return subject;
-}
-
-/// The program in place of one that was accepted for its commands; none where they were not understood.
-inline std::optional<program_run> as_accepted(program_run const& wanted, approval_subject const& subject) {
-    auto judged = as_judged(subject);
-    if (!judged) return std::nullopt;
-    auto run = wanted;
-    run.argv = std::move(judged->argv);
-    run.input = std::move(judged->input);
-    return run;
-}
 
 IPYBOX_DECL action_router::action_router(asio::any_io_executor executor, os::unique_fd socket,
                                          std::weak_ptr<action_host> host)
@@ -164,7 +132,7 @@ asio::awaitable<action_frame> action_router::act(std::shared_ptr<action_router> 
     co_await asio::this_coro::throw_if_cancelled(false);
     auto const host = self->host_.lock();
     if (!host) co_return error_answer(wanted.id, error(errc::not_running, "the host has ended"));
-    if constexpr (std::is_same_v<Wanted, tool_call>) {
+    if constexpr (!std::is_same_v<Wanted, program_run>) {
         auto const found = co_await host->find_server(wanted.server);
         if (!found) co_return error_answer(wanted.id, found.error());
     }
@@ -194,27 +162,41 @@ IPYBOX_DECL asio::awaitable<action_frame> action_router::act(std::shared_ptr<act
 IPYBOX_DECL asio::awaitable<action_frame> action_router::carry_out(action_host& host, approval_subject const& subject,
                                                                    tool_call const& wanted, decision const& made,
                                                                    action_outcome& how) {
-    auto const* const edited = made.edited_arguments();
-    auto sent = edited ? mcp::raw_json::of(*edited) : result<mcp::raw_json>(wanted.sent);
-    if (!sent) {
-        how.failure = sent.error().code();
-        co_return error_answer(wanted.id, error(errc::invalid_argument, "an edited argument " + sent.error().text()));
-    }
+    auto sent = sent_of(made, wanted.sent);
+    if (!sent) co_return failed_answer(wanted.id, sent.error(), how);
     auto options = options_of(wanted);
     auto returned = co_await host.call(subject, std::move(*sent), std::move(options));
-    if (!returned) {
-        how.failure = returned.error().code();
-        auto const waiting = pending_.find(wanted.id);
-        if (waiting != pending_.end() && waiting->second->outlived_cell)
-            co_return error_answer(wanted.id,
-                                   error(errc::cancelled, "the call ended with its cell: wait for it there"));
-        co_return error_answer(wanted.id, returned.error());
-    }
+    if (!returned) co_return failed_answer(wanted.id, returned.error(), how);
     auto frame = action_frame();
     if (size_of(*returned) < long_text)
         frame = result_answer(wanted.id, std::move(*returned));
     else
         frame = co_await answer_aside(wanted.id, std::move(*returned));
+    how.result_size = frame.body.size();
+    co_return frame;
+}
+
+/// A request to a server that ends with its cell says so.
+IPYBOX_DECL action_frame action_router::failed_answer(action_id id, error const& why, action_outcome& how) const {
+    how.failure = why.code();
+    auto const waiting = pending_.find(id);
+    bool const outlived_cell = waiting != pending_.end() && waiting->second->outlived_cell;
+    if (!outlived_cell) return error_answer(id, why);
+    return error_answer(id, error(errc::cancelled, "the call ended with its cell: wait for it there"));
+}
+
+IPYBOX_DECL asio::awaitable<action_frame> action_router::carry_out(action_host& host, approval_subject const& subject,
+                                                                   server_inquiry const& wanted, decision const& made,
+                                                                   action_outcome& how) {
+    auto query = wanted.query;
+    if (query.arguments) {
+        auto sent = sent_of(made, *query.arguments);
+        if (!sent) co_return failed_answer(wanted.id, sent.error(), how);
+        query.arguments = std::move(*sent);
+    }
+    auto answered = co_await host.ask(subject.server, std::move(query));
+    if (!answered) co_return failed_answer(wanted.id, answered.error(), how);
+    auto frame = json_answer(wanted.id, std::move(*answered));
     how.result_size = frame.body.size();
     co_return frame;
 }

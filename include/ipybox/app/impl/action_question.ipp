@@ -29,6 +29,8 @@ inline std::string opening_of(approval_subject::action kind, std::string_view se
     case approval_subject::action::server:
         return "This program is to be started, outside of the sandbox, as an MCP server for the Python code:";
     case approval_subject::action::network: return code + " wants to connect to a host:";
+    case approval_subject::action::resource: return code + " wants to read from a server:";
+    case approval_subject::action::prompt: return code + " wants a prompt of a server:";
     }
     return code + " wants to do this:";
 }

@@ -229,6 +229,15 @@ inline void put_surroundings(safe_rows& out, approval_subject const& subject) {
     if (*opening == ',') out.put(")");
 }
 
+/// The resource or the prompt, or that the list is asked for.
+inline void put_content(safe_rows& out, approval_subject const& subject) {
+    bool const is_resource = subject.kind == approval_subject::action::resource;
+    if (!is_resource && subject.kind != approval_subject::action::prompt) return;
+    out.put(" ");
+    auto const& name = is_resource ? subject.uri : subject.prompt;
+    name.empty() ? out.put("(list)") : put_word(out, name);
+}
+
 /// All in one row.
 template <class Put>
 std::string one_row(safe_text::front_end drawn_by, Put put) {
@@ -258,6 +267,7 @@ IPYBOX_DECL safe_text safe_text::of(approval_subject const& subject, options con
         out.put(std::exchange(separator, "."));
         detail::put_word(out, *name);
     }
+    detail::put_content(out, subject);
     if (subject.arguments) {
         out.put(" ");
         auto const& exact = subject.exact_arguments;
@@ -295,6 +305,8 @@ IPYBOX_DECL std::string safe_text::title(approval_subject const& subject) {
     };
     add(subject.server);
     add(subject.tool);
+    add(subject.prompt);
+    add(subject.uri);
     if (!subject.argv.empty()) add(subject.argv.front());
     add(subject.host);
     return title;

@@ -13,8 +13,11 @@ IPYBOX_DECL result<generated_sources> generate(std::string const& server_name, s
 
 IPYBOX_DECL result<generated_sources> generate(std::string const& server_name, mcp::server_params const& params,
                                                std::filesystem::path const& root_dir, generate_options const& options) {
-    auto const tools = mcp::server_registry::list_tools_of(server_name, params);
-    return tools ? generate(server_name, *tools, root_dir, options) : failure(tools.error());
+    auto listing = mcp::server_registry::list_tools_of(server_name, params);
+    if (!listing) return failure(listing.error());
+    auto how = options;
+    if (how.instructions.empty()) how.instructions = std::move(listing->instructions);
+    return generate(server_name, listing->tools, root_dir, how);
 }
 
 } // namespace ipybox::codegen

@@ -13,6 +13,7 @@
 #include <ipybox/core/checksum.hpp>
 #include <ipybox/core/json_depth.hpp>
 #include <ipybox/core/json_text.hpp>
+#include <ipybox/core/utf8.hpp>
 #include <ipybox/version.hpp>
 
 #include <cmath>
@@ -26,6 +27,7 @@ namespace detail {
 
 inline constexpr std::size_t most_tools = 5000;
 inline constexpr std::size_t longest_name = 1000;
+inline constexpr std::size_t longest_instructions = 64 * 1024;
 inline constexpr std::size_t largest_schema = 1 << 20;                            ///< bytes
 inline constexpr std::size_t deepest_listed = ipybox::detail::deepest_json - 100; ///< `_schemas.json` adds levels
 
@@ -169,9 +171,12 @@ inline module_text module_of(mcp::tool const& tool, generate_options::call_style
 
 IPYBOX_DECL std::string detail::listed_tools(std::string_view server_name, std::vector<mcp::tool> const& tools,
                                              std::vector<std::string> const& modules,
-                                             std::map<std::string, std::string> const& files) {
+                                             std::map<std::string, std::string> const& files,
+                                             std::string_view instructions) {
     ordered_json document = {
         {"generator", detail::generator_mark}, {"version", IPYBOX_VERSION_STRING}, {"server", server_name}};
+    instructions = instructions.substr(0, whole_characters(instructions, longest_instructions));
+    if (!instructions.empty()) document["instructions"] = valid_utf8(instructions);
     auto& by_module = document["modules"] = ordered_json::object();
     for (std::size_t i = 0; i < tools.size(); ++i) by_module[modules[i]] = tools[i].name;
     auto& checksums = document["checksums"] = ordered_json::object();
@@ -197,11 +202,10 @@ IPYBOX_DECL result<generated_package> generated_package::make(std::string_view s
         package.files[package.modules[i] + ".py"] = std::move(module.text);
         for (auto& warning : module.warnings) package.notices.push_back({usable[i].name, std::move(warning)});
     }
-    package.files["__init__.py"] =
-        detail::package_index(server_name, usable, package.modules, options.about, options.style);
+    package.files["__init__.py"] = detail::package_index(server_name, usable, package.modules, options);
     package.files["py.typed"] = "";
     for (auto const& file : detail::package_support) package.files[std::string(file.name)] = file.text;
-    auto list = detail::listed_tools(server_name, usable, package.modules, package.files);
+    auto list = detail::listed_tools(server_name, usable, package.modules, package.files, options.instructions);
     if (ipybox::detail::count_json(list, detail::largest_list).excess != ipybox::detail::json_excess::none)
         return failure(errc::invalid_argument, "the tools of " + package.server_name +
                                                    " are listed with more than 16 MiB or 1,000,000 values: "

@@ -10,10 +10,10 @@
 
 namespace ipybox::codegen::detail {
 
-/// `__init__.py` of a package: what its tools are, a line for each, and the client that calls them.
+/// `__init__.py` of a package: what its server says about its use, what its tools are, a line for each, and the client
+/// that calls them.
 [[nodiscard]] std::string package_index(std::string_view server_name, std::vector<mcp::tool> const& tools,
-                                        std::vector<std::string> const& modules, std::string_view about = {},
-                                        generate_options::call_style style = generate_options::call_style::both);
+                                        std::vector<std::string> const& modules, generate_options const& options = {});
 
 } // namespace ipybox::codegen::detail
 

@@ -49,20 +49,36 @@ inline std::string example_arguments(mcp::tool const& tool) {
     return text;
 }
 
+/// The server's own words, as its words: set apart, and no more of them than a reader of the tools has patience for.
+inline std::string quoted_instructions(std::string_view server, std::string_view instructions) {
+    static constexpr std::size_t longest = 4'000; // bytes
+    auto const text = dedented(valid_utf8(instructions));
+    if (text.empty()) return {};
+    auto const kept = text.substr(0, whole_characters(text, longest));
+    std::string quoted = "\nInstructions of the server's author:\n\n    ";
+    for (char const c : kept) {
+        quoted += c;
+        if (c == '\n') quoted += "    ";
+    }
+    if (kept.size() < text.size())
+        quoted.append("\n    … not all of it: mcptools.describe(\"").append(server).append("\") shows the rest");
+    return quoted + "\n";
+}
+
 IPYBOX_DECL std::string package_index(std::string_view server_name, std::vector<mcp::tool> const& tools,
-                                      std::vector<std::string> const& modules, std::string_view about,
-                                      generate_options::call_style style) {
+                                      std::vector<std::string> const& modules, generate_options const& options) {
+    auto const style = options.style;
     std::string const server(server_name);
     auto const first = modules.empty() ? std::string("TOOL") : modules.front();
     auto const fields = tools.empty() ? std::string("...") : example_arguments(tools.front());
     auto const waits = style == generate_options::call_style::awaitable ? "await " : "";
-    auto text = (about.empty() ? "Tools of the MCP server " + server + "." : std::string(about)) +
+    auto text = (options.about.empty() ? "Tools of the MCP server " + server + "." : options.about) +
                 "\n\n    from mcptools." + server + " import " + first + "\n    result = " + waits + first + ".run(" +
                 fields + ")\n" +
                 (style == generate_options::call_style::both
                      ? "    results = await asyncio.gather(" + first + ".arun(...), ...)  # beside each other\n"
                      : "") +
-                "\nTools, with the parameters they require:\n";
+                quoted_instructions(server_name, options.instructions) + "\nTools, with the parameters they require:\n";
     for (std::size_t i = 0; i < tools.size(); ++i) text += "\n" + index_line(tools[i], modules[i]);
     return docstring(text, "") +
            "\n\nfrom ._client import package\n\nCLIENT, __getattr__, __dir__ = package(__name__, " +

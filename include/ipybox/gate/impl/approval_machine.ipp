@@ -32,7 +32,10 @@ IPYBOX_DECL approval_machine::cell& approval_machine::cell_of(std::string_view i
 
 IPYBOX_DECL bool approval_machine::is_switched_off(approval_subject::action kind) const noexcept {
     switch (kind) {
-    case approval_subject::action::tool: return !approve_tool_calls_;
+    // What a server is asked besides, it may do as well within a tool.
+    case approval_subject::action::tool:
+    case approval_subject::action::resource:
+    case approval_subject::action::prompt: return !approve_tool_calls_;
     case approval_subject::action::shell:
     case approval_subject::action::shell_magic: return !approve_shell_cmds_;
     // `%pip` does what `!pip` does: one who wants to be asked about nothing is not asked about it either.

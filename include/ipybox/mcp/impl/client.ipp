@@ -2,7 +2,9 @@
 
 #include <ipybox/async/await_completion.hpp>
 #include <ipybox/mcp/client.hpp>
+#include <ipybox/mcp/content_request_machine.hpp>
 #include <ipybox/mcp/impl/client_core.hpp>
+#include <ipybox/mcp/item_list_machine.hpp>
 #include <ipybox/mcp/tool_call_machine.hpp>
 #include <ipybox/mcp/tool_list_machine.hpp>
 
@@ -36,6 +38,14 @@ inline asio::awaitable<result<std::vector<tool>>> list(core_ptr core, call_optio
     co_return tools;
 }
 
+/// A call of a tool as its server runs it.
+template <class Arguments>
+result<tool_call_machine> calling(client_core const& core, std::string const& tool, Arguments&& arguments) {
+    auto machine = tool_call_machine::make(tool, std::forward<Arguments>(arguments));
+    if (machine && core.listed()->needs_task(tool)) machine->need_task();
+    return machine;
+}
+
 inline asio::awaitable<result<call_result>> call_listed(core_ptr core, std::string tool, raw_json arguments,
                                                         call_options options) {
     auto const listed = core->listed();
@@ -49,9 +59,32 @@ inline asio::awaitable<result<call_result>> call_listed(core_ptr core, std::stri
         if (!listed->contains(tool))
             co_return failure(error_of(core->name(), error(errc::mcp_refused, "lists no tool \"" + tool + '"')));
     }
-    auto calling =
-        run(std::exchange(core, nullptr), tool_call_machine::make(tool, std::move(arguments)), std::move(options));
-    co_return co_await std::move(calling);
+    auto machine = calling(*core, tool, std::move(arguments));
+    auto called = run(std::exchange(core, nullptr), std::move(machine), std::move(options));
+    co_return co_await std::move(called);
+}
+
+template <item_list const& List>
+asio::awaitable<result<raw_json>> list_items(core_ptr core, call_options options) {
+    if (!options.timeout) options.timeout = core->params().list_timeout;
+    return run(std::move(core), result<item_list_machine<List>>(), std::move(options));
+}
+
+inline asio::awaitable<result<raw_json>> ask(core_ptr core, server_query query, call_options options) {
+    using resource_machine = content_request_machine<resource_request>;
+    using prompt_machine = content_request_machine<prompt_request>;
+    switch (query.what) {
+    case server_query::method::list_resources: return list_items<resource_list>(std::move(core), std::move(options));
+    case server_query::method::list_resource_templates:
+        return list_items<resource_template_list>(std::move(core), std::move(options));
+    case server_query::method::list_prompts: return list_items<prompt_list>(std::move(core), std::move(options));
+    case server_query::method::read_resource:
+        return run(std::move(core), result<resource_machine>(resource_machine(query.name)), std::move(options));
+    case server_query::method::get_prompt: break;
+    }
+    auto arguments = query.arguments ? std::move(*query.arguments).take() : std::string();
+    return run(std::move(core), result<prompt_machine>(prompt_machine(query.name, std::move(arguments))),
+               std::move(options));
 }
 
 inline asio::awaitable<void> stop(core_ptr core) {
@@ -86,28 +119,34 @@ IPYBOX_DECL std::optional<ipybox::detail::tool_annotations> client::annotations(
     return core_->listed()->annotations(tool);
 }
 
+IPYBOX_DECL std::string client::instructions() const { return core_->listed()->instructions(); }
+
 IPYBOX_DECL asio::awaitable<result<std::vector<tool>>> client::list_tools(call_options options) {
     return detail::list(core_, std::move(options));
 }
 
 IPYBOX_DECL asio::awaitable<result<call_result>>
 client::call(std::string const& tool, nlohmann::ordered_json const& arguments, call_options options) {
-    return detail::run(core_, tool_call_machine::make(tool, arguments), std::move(options));
+    return detail::run(core_, detail::calling(*core_, tool, arguments), std::move(options));
 }
 
 IPYBOX_DECL asio::awaitable<result<call_result>> client::call(std::string const& tool, raw_json arguments,
                                                               call_options options) {
-    return detail::run(core_, tool_call_machine::make(tool, std::move(arguments)), std::move(options));
+    return detail::run(core_, detail::calling(*core_, tool, std::move(arguments)), std::move(options));
 }
 
 IPYBOX_DECL asio::awaitable<result<call_result>>
 client::call_sorted(std::string const& tool, nlohmann::json const& arguments, call_options options) {
-    return detail::run(core_, tool_call_machine::make(tool, arguments), std::move(options));
+    return detail::run(core_, detail::calling(*core_, tool, arguments), std::move(options));
 }
 
 IPYBOX_DECL asio::awaitable<result<call_result>> client::call_listed(std::string tool, raw_json arguments,
                                                                      call_options options) {
     return detail::call_listed(core_, std::move(tool), std::move(arguments), std::move(options));
+}
+
+IPYBOX_DECL asio::awaitable<result<raw_json>> client::ask(server_query query, call_options options) {
+    return detail::ask(core_, std::move(query), std::move(options));
 }
 
 IPYBOX_DECL asio::awaitable<void> client::stop() { return detail::stop(core_); }

@@ -13,6 +13,7 @@
 #include <asio/steady_timer.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -42,8 +43,14 @@ class exchange {
     [[nodiscard]] virtual std::string_view method() const = 0;
     [[nodiscard]] virtual std::vector<rpc_member> params() const = 0;
 
-    /// The era of the server that the request is sent to.
-    virtual void speak(era spoken) = 0;
+    /// The agreement with the server that the request is sent to.
+    virtual void speak(session const& with) = 0;
+
+    /// The time to wait before the request is sent.
+    [[nodiscard]] virtual std::chrono::milliseconds pause() const = 0;
+
+    /// JSON of the id of a task that the server runs for this, and that has not ended; empty: there is none.
+    [[nodiscard]] virtual std::string task() const = 0;
 
     /// Reads a long result, on another thread.
     [[nodiscard]] virtual result_reader reader() const = 0;
@@ -64,7 +71,8 @@ class exchange {
     call_options const options;
     clock::time_point const deadline;
     std::optional<connection::request_id> sent = {};   ///< the request that is under way
-    std::unique_ptr<asio::steady_timer> patience = {}; ///< watches the deadline until there is a server to send it to
+    std::unique_ptr<asio::steady_timer> patience = {}; ///< watches the deadline until there is a server to send it to,
+                                                       ///< or the time until it is sent
 };
 
 template <class Machine>
@@ -84,16 +92,38 @@ class exchange_of final : public exchange {
 
     [[nodiscard]] asio::cancellation_slot slot() const noexcept { return done_.slot(); }
 
-    [[nodiscard]] std::string_view method() const override { return Machine::method; }
+    [[nodiscard]] std::string_view method() const override {
+        if constexpr (has_tasks)
+            return machine_.next_method();
+        else
+            return Machine::method;
+    }
     [[nodiscard]] std::vector<rpc_member> params() const override { return machine_.params(); }
 
-    void speak(era spoken) override { spoken_ = spoken; }
-
-    [[nodiscard]] result_reader reader() const override {
-        return [spoken = spoken_](std::string_view result) { return std::make_shared<reading>(read(result, spoken)); };
+    void speak(session const& with) override {
+        spoken_ = with.era;
+        if constexpr (has_tasks) machine_.speak(with);
     }
 
-    bool take(std::string_view result) override { return take_reading(read(result, spoken_)); }
+    [[nodiscard]] std::chrono::milliseconds pause() const override {
+        if constexpr (has_tasks)
+            return machine_.pause();
+        else
+            return std::chrono::milliseconds(0);
+    }
+
+    [[nodiscard]] std::string task() const override {
+        if constexpr (has_tasks)
+            return machine_.task();
+        else
+            return {};
+    }
+
+    [[nodiscard]] result_reader reader() const override {
+        return [read = reading_of()](std::string_view result) { return std::make_shared<reading>(read(result)); };
+    }
+
+    bool take(std::string_view result) override { return take_reading(reading_of()(result)); }
 
     bool take_read(std::shared_ptr<void> const& read) override {
         return take_reading(std::move(*std::static_pointer_cast<reading>(read)));
@@ -113,11 +143,17 @@ class exchange_of final : public exchange {
   private:
     using reading = typename Machine::reading;
 
-    static reading read(std::string_view result, era spoken) {
-        if constexpr (requires { Machine::read(result, spoken); })
-            return Machine::read(result, spoken);
+    /// Whether a server may run it as a task.
+    static constexpr bool has_tasks = requires(Machine m) { m.task(); };
+
+    /// A function that reads the result of the request that is under way. It needs no part of this object.
+    [[nodiscard]] auto reading_of() const {
+        if constexpr (has_tasks)
+            return [spoken = spoken_, asked = machine_.next()](std::string_view result) {
+                return Machine::read(result, spoken, asked);
+            };
         else
-            return Machine::read(result);
+            return [](std::string_view result) { return Machine::read(result); };
     }
 
     void complete(value outcome) {
@@ -201,7 +237,9 @@ class client_core : public std::enable_shared_from_this<client_core> {
     void accept(std::shared_ptr<exchange> const& e);
     void ensure_served();
     void ask(std::shared_ptr<exchange> const& e);
+    void begin_request(std::shared_ptr<exchange> const& e);
     void send_request(std::shared_ptr<exchange> const& e);
+    void cancel_task(exchange const& e);
     void conclude(std::shared_ptr<exchange> const& e, rpc_outcome outcome);
     void on_outcome(std::shared_ptr<exchange> const& e, rpc_outcome outcome);
     void cancel(std::shared_ptr<exchange> const& e);

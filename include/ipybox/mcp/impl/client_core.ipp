@@ -15,6 +15,9 @@ namespace ipybox::mcp::detail {
 /// How long a server may think about a probe before its silence counts as no.
 inline constexpr std::chrono::seconds probe_patience{5};
 
+/// How long the answer to a cancellation is remembered to be on its way.
+inline constexpr std::chrono::seconds answer_to_cancel{10};
+
 IPYBOX_DECL error error_of(std::string const& server, error const& what) {
     auto const code = static_cast<errc>(what.code().value());
     return error(code, "the MCP server '" + server + "' " + what.text()).with_status(what.status());
@@ -78,7 +81,7 @@ IPYBOX_DECL void client_core::ensure_served() {
 IPYBOX_DECL void client_core::ask(std::shared_ptr<exchange> const& e) {
     e->patience.reset();
     try {
-        send_request(e);
+        begin_request(e);
     } catch (...) {
         error why(errc::io_error, "cannot be asked: " + thrown_text());
         if (e->sent) connection_->abandon(*std::exchange(e->sent, std::nullopt), "it was not sent");
@@ -86,14 +89,26 @@ IPYBOX_DECL void client_core::ask(std::shared_ptr<exchange> const& e) {
     }
 }
 
-IPYBOX_DECL void client_core::send_request(std::shared_ptr<exchange> const& e) {
+/// One that is not sent yet has its deadline, and its outcome when the server ends, as every other.
+IPYBOX_DECL void client_core::begin_request(std::shared_ptr<exchange> const& e) {
     // Weak: the connection is ours. While it lives, so does `serve`, and we with it.
     auto const take = [weak = weak_from_this(), e](rpc_outcome outcome) {
         if (auto const self = weak.lock()) self->on_outcome(e, std::move(outcome));
     };
-    e->speak(session_->era);
-    auto const id = connection_->begin({e->deadline, true, e->options.on_progress, e->reader()}, take);
-    e->sent = id;
+    e->speak(*session_);
+    e->sent = connection_->begin({e->deadline, true, e->options.on_progress, e->reader()}, take);
+    auto const pause = e->pause();
+    if (pause.count() == 0) return send_request(e);
+    e->patience = std::make_unique<asio::steady_timer>(executor_.get(), pause);
+    e->patience->async_wait([weak = weak_from_this(), which = std::weak_ptr(e), id = e->sent](asio::error_code ended) {
+        auto const self = weak.lock();
+        auto const waiting = which.lock();
+        if (!ended && self && waiting && waiting->sent == id) self->send_request(waiting);
+    });
+}
+
+IPYBOX_DECL void client_core::send_request(std::shared_ptr<exchange> const& e) {
+    auto const id = *e->sent;
     auto const meta = request_meta(*session_, e->options.on_progress ? std::optional(id) : std::nullopt);
     auto params = e->params();
     params.insert(params.begin(), {"_meta", meta});
@@ -105,6 +120,17 @@ IPYBOX_DECL void client_core::on_outcome(std::shared_ptr<exchange> const& e, rpc
     try {
         conclude(e, std::move(outcome));
     } catch (...) { e->fail(error(errc::io_error, "answered what cannot be taken: " + thrown_text())); }
+    if (!e->sent) cancel_task(*e);
+}
+
+/// Tells the server that the task of a request that has ended is not wanted any more, if there is one.
+IPYBOX_DECL void client_core::cancel_task(exchange const& e) {
+    auto const task = e.task();
+    if (task.empty() || !session_ || !connection_ || connection_->has_ended()) return;
+    auto const deadline = exchange::clock::now() + answer_to_cancel;
+    auto const id = connection_->begin({.deadline = deadline, .may_cancel = false}, [](rpc_outcome const&) {});
+    auto const meta = request_meta(*session_);
+    connection_->send(id, "tasks/cancel", {{"_meta", meta}, {"taskId", task}});
 }
 
 IPYBOX_DECL void client_core::conclude(std::shared_ptr<exchange> const& e, rpc_outcome outcome) {
@@ -119,7 +145,10 @@ IPYBOX_DECL void client_core::conclude(std::shared_ptr<exchange> const& e, rpc_o
 IPYBOX_DECL void client_core::cancel(std::shared_ptr<exchange> const& e) {
     std::erase(waiting_, e);
     e->patience.reset();
-    if (e->sent && connection_) connection_->abandon(*std::exchange(e->sent, std::nullopt), "the call was cancelled");
+    if (e->sent && connection_) {
+        connection_->abandon(*std::exchange(e->sent, std::nullopt), "the call was cancelled");
+        cancel_task(*e);
+    }
     e->fail(error(errc::cancelled, "was not waited for: the call was cancelled"));
 }
 
@@ -161,6 +190,7 @@ IPYBOX_DECL asio::awaitable<void> client_core::live() {
 
 IPYBOX_DECL void client_core::begin_session(session s) {
     session_ = std::move(s);
+    listed_->instruct(session_->instructions.value_or(""));
     auto const wants_changes = surroundings_.on_tools_changed && session_->announces_tool_changes;
     if (wants_changes && session_->era == era::stateless) {
         // 2026-07-28, "Subscriptions". It is never answered, except to say that it is over.

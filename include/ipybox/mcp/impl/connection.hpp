@@ -84,7 +84,7 @@ class connection : public std::enable_shared_from_this<connection> {
     struct open_request {
         outcome_handler on_outcome;
         request_terms terms;
-        bool is_written = true; ///< whether the server may know it
+        bool is_written = false; ///< whether the server may know it
     };
 
     /// A long request that is being put together.

@@ -117,14 +117,16 @@ IPYBOX_DECL void connection::send(request_id id, std::string_view method, std::v
                                   std::shared_ptr<void const> owner) {
     auto const is_long = [](rpc_member const& member) { return member.value.size() >= ipybox::detail::long_text; };
     auto const asked = requests_.find(id);
-    if (std::none_of(params.begin(), params.end(), is_long) || asked == requests_.end())
+    if (asked == requests_.end()) return;
+    if (std::none_of(params.begin(), params.end(), is_long)) {
+        asked->second.is_written = true;
         return put(write_rpc_request(id, method, params));
+    }
     auto const request = std::make_shared<long_request>();
     *request = {id, rpc_request_head(id, method), {}, params, std::move(owner)};
     request->copies.reserve(params.size());
     for (auto& member : request->params)
         if (!is_long(member)) member.value = request->copies.emplace_back(member.value);
-    asked->second.is_written = false;
     ipybox::detail::spawn(
         executor_, send_long(shared_from_this(), request), [self = shared_from_this(), id](std::exception_ptr bug) {
             if (bug) self->conclude(id, error(errc::io_error, "cannot be asked: its request is too large"));

@@ -49,6 +49,8 @@ inline session session_with(detail::era e, std::string version, json const& abou
     session s{e, std::move(version), text_of(info, "name"), text_of(info, "version")};
     if (member(about, "instructions").is_string()) s.instructions = text_of(about, "instructions");
     s.announces_tool_changes = member(member(member(about, "capabilities"), "tools"), "listChanged") == json(true);
+    auto const& requests = member(member(member(about, "capabilities"), "tasks"), "requests");
+    s.runs_tasks = member(member(requests, "tools"), "call").is_object();
     return s;
 }
 

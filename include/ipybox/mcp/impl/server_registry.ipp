@@ -1,8 +1,8 @@
 #pragma once
 
-#include <ipybox/async/await_completion.hpp>
 #include <ipybox/async/spawn.hpp>
 #include <ipybox/mcp/client.hpp>
+#include <ipybox/mcp/impl/all_of.hpp>
 #include <ipybox/mcp/rpc_message.hpp>
 #include <ipybox/mcp/server_file.hpp>
 #include <ipybox/mcp/server_registry.hpp>
@@ -11,7 +11,6 @@
 #include <asio/post.hpp>
 #include <nlohmann/json.hpp>
 
-#include <atomic>
 #include <exception>
 #include <utility>
 
@@ -29,30 +28,6 @@ inline asio::awaitable<result<call_result>> call_with(std::shared_ptr<tool_provi
                                                       std::string const& tool, result<raw_json> arguments,
                                                       call_options const& options) {
     return arguments ? own->call(tool, std::move(*arguments), options) : failed<call_result>(arguments.error());
-}
-
-/// Completes when the last of several has. They may end in several threads.
-struct countdown {
-    std::atomic<std::size_t> left;
-    ipybox::detail::completion<bool> done;
-
-    countdown(std::size_t count, ipybox::detail::completion<bool> d) : left(count), done(std::move(d)) {}
-
-    void one_less() {
-        if (--left == 0) done(true);
-    }
-};
-
-/// Waits for several coroutines, which run beside each other.
-inline asio::awaitable<void> all_of(std::vector<asio::awaitable<void>> work) {
-    if (work.empty()) co_return;
-    auto const executor = co_await asio::this_coro::executor;
-    auto const begin = [&](ipybox::detail::completion<bool> done) {
-        auto const open = std::make_shared<countdown>(work.size(), std::move(done));
-        for (auto& one : std::exchange(work, {}))
-            ipybox::detail::spawn(executor, std::move(one), [open](std::exception_ptr) { open->one_less(); });
-    };
-    (void)co_await ipybox::detail::await_completion<bool>(begin);
 }
 
 } // namespace detail
@@ -309,6 +284,11 @@ server_registry::annotations(std::string const& server, std::string const& tool)
     return client ? (*client)->annotations(tool) : std::nullopt;
 }
 
+IPYBOX_DECL std::string server_registry::instructions(std::string const& server) const {
+    auto const client = find(server);
+    return client ? (*client)->instructions() : std::string();
+}
+
 IPYBOX_DECL asio::awaitable<result<std::vector<tool>>> server_registry::list_tools(std::string const& server,
                                                                                    call_options options) {
     if (auto const own = provider(server)) return detail::listed(own->tools());
@@ -352,6 +332,15 @@ IPYBOX_DECL asio::awaitable<result<call_result>> server_registry::call_listed(st
                   : detail::failed<call_result>(client.error());
 }
 
+IPYBOX_DECL asio::awaitable<result<raw_json>> server_registry::ask(std::string const& server, server_query query,
+                                                                   call_options options) {
+    if (provider(server))
+        return detail::failed<raw_json>(
+            {errc::invalid_argument, server + " has tools alone, which are the application's"});
+    auto const client = find(server);
+    return client ? (*client)->ask(std::move(query), std::move(options)) : detail::failed<raw_json>(client.error());
+}
+
 IPYBOX_DECL void server_registry::kill() {
     std::vector<std::shared_ptr<tool_provider>> providers;
     {
@@ -368,18 +357,19 @@ IPYBOX_DECL asio::awaitable<void> server_registry::stop() {
     return detail::all_of(std::move(stops));
 }
 
-IPYBOX_DECL result<std::vector<tool>>
+IPYBOX_DECL result<server_registry::tool_listing>
 server_registry::list_tools_of(std::string const& server, server_params const& params, std::stop_token stop) {
     asio::io_context context;
     server_registry servers(context.get_executor());
     if (auto const added = servers.add(server, params); !added) return failure(added.error());
-    result<std::vector<tool>> tools;
+    result<tool_listing> listing;
     auto const on_ended = [](std::exception_ptr bug) {
         if (bug) std::rethrow_exception(bug);
     };
     auto const on_tools = [&](std::exception_ptr bug, result<std::vector<tool>> found) {
         on_ended(bug);
-        tools = std::move(found);
+        listing = found ? result<tool_listing>(tool_listing{std::move(*found), servers.instructions(server)})
+                        : failure(found.error());
         ipybox::detail::spawn(context.get_executor(), servers.stop(), on_ended);
     };
     ipybox::detail::spawn(context.get_executor(), servers.list_tools(server), on_tools);
@@ -387,7 +377,7 @@ server_registry::list_tools_of(std::string const& server, server_params const& p
         asio::post(context, [&] { ipybox::detail::spawn(context.get_executor(), servers.stop(), on_ended); });
     });
     context.run();
-    return tools;
+    return listing;
 }
 
 } // namespace ipybox::mcp

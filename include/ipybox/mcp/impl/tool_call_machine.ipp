@@ -1,50 +1,11 @@
 #pragma once
 
-#include <ipybox/core/json_cursor.hpp>
 #include <ipybox/mcp/json_writer.hpp>
 #include <ipybox/mcp/tool_call_machine.hpp>
 
 #include <utility>
 
 namespace ipybox::mcp {
-namespace detail {
-
-/// The type of a result, if it says so (since 2026-07-28), else "complete".
-inline std::string result_type(std::string_view text) {
-    std::string type = "complete";
-    json_cursor cursor(text);
-    cursor.object([&](std::string const& member) {
-        if (member != "resultType" || cursor.peek() != '"') return cursor.skip(json_cursor::any_depth).has_value();
-        auto const said = cursor.string();
-        if (said) type = *said;
-        return said.has_value();
-    });
-    return type;
-}
-
-/// The state of a server that wants to be called again, or why it does not get what it asks for.
-inline result<std::string> read_wish(std::string_view text) {
-    std::string_view requests;
-    std::string_view state;
-    json_cursor cursor(text);
-    bool const read = cursor.object([&](std::string const& member) {
-        auto const value = cursor.skip(json_cursor::any_depth);
-        if (value && value != "null" && member == "inputRequests") requests = *value;
-        if (value && value != "null" && member == "requestState") state = *value;
-        return value.has_value();
-    });
-    if (!read || (requests.empty() && state.empty()))
-        return failure(errc::protocol_error, "asks for input and does not say for what");
-    if (auto const asked = read_json(requests); asked && !asked->empty()) {
-        auto const& first = asked->is_object() ? *asked->begin() : *asked;
-        auto const named = first.is_object() ? first.find("method") : first.end();
-        auto const kind = named != first.end() && named->is_string() ? named->get<std::string>() : "unknown";
-        return failure(errc::mcp_input_required, "asks for input (" + kind + "), which the client does not give");
-    }
-    return std::string(state);
-}
-
-} // namespace detail
 
 IPYBOX_DECL result<tool_call_machine> tool_call_machine::make(std::string_view tool,
                                                               nlohmann::ordered_json const& arguments) {
@@ -64,22 +25,73 @@ IPYBOX_DECL result<tool_call_machine> tool_call_machine::make(std::string_view t
     return tool_call_machine(std::move(name), std::move(arguments));
 }
 
-IPYBOX_DECL tool_call_machine::reading tool_call_machine::read(std::string_view json, detail::era spoken) {
-    auto const type = detail::result_type(json);
-    if (type == "complete") return {detail::read_call_result(json, spoken), {}};
-    if (type != "input_required")
-        return {failure(errc::protocol_error, "answered `tools/call` with a result of an unknown type: " + type), {}};
-    auto state = detail::read_wish(json);
-    if (!state) return {failure(state), {}};
-    return {std::nullopt, std::move(*state)};
+IPYBOX_DECL std::string_view tool_call_machine::next_method() const noexcept {
+    switch (next_) {
+    case question::call: break;
+    case question::state: return "tasks/get";
+    case question::result: return "tasks/result";
+    }
+    return method;
+}
+
+IPYBOX_DECL std::vector<rpc_member> tool_call_machine::params() const {
+    if (next_ != question::call) return {{"taskId", task_}};
+    std::string_view const task = asks_for_task_ ? "{}" : "";
+    return {{"name", tool_}, {"arguments", arguments_.text()}, {"task", task}, {"requestState", rounds_.state()}};
+}
+
+namespace detail {
+
+/// The outcome of a task: none while it has no end, and where its result is asked for by itself.
+inline std::optional<result<call_result>> outcome_of(task_state const& task, era spoken) {
+    auto const reason = task.message.empty() ? std::string() : ": " + task.message;
+    using phase = task_state::phase;
+    if (task.now == phase::cancelled) return failure(errc::mcp_refused, "cancelled the task of the call" + reason);
+    if (spoken == era::handshake) return std::nullopt;
+    if (task.now == phase::input_required)
+        return failure(errc::mcp_input_required, "asks for input to a task, which the client does not give");
+    if (task.now == phase::failed) return failure(errc::mcp_refused, "failed in the task of the call" + reason);
+    if (task.now == phase::completed && !task.result.empty()) return read_call_result(task.result, spoken);
+    if (task.now == phase::completed) return failure(errc::protocol_error, "completed a task without a result");
+    return std::nullopt;
+}
+
+inline tool_call_machine::reading reading_of(result<task_state> task, era spoken) {
+    if (!task) return {failure(task), {}, {}};
+    auto outcome = outcome_of(*task, spoken);
+    return {std::move(outcome), {}, std::move(*task)};
+}
+
+} // namespace detail
+
+IPYBOX_DECL tool_call_machine::reading tool_call_machine::read(std::string_view json, detail::era spoken,
+                                                               question asked) {
+    if (asked == question::state) return detail::reading_of(read_task_state(json), spoken);
+    if (asked == question::result) return {detail::read_call_result(json, spoken)};
+    bool const is_task = spoken == detail::era::stateless && input_rounds::type_of(json) == "task";
+    auto const begun = is_task ? json : spoken == detail::era::handshake ? task_in(json) : std::string_view();
+    if (!begun.empty()) return detail::reading_of(read_task_state(begun), detail::era::handshake);
+    auto wish = input_rounds::wish_in(json, method);
+    if (!wish) return {failure(wish)};
+    if (*wish) return {std::nullopt, std::move(**wish)};
+    return {detail::read_call_result(json, spoken)};
 }
 
 IPYBOX_DECL std::optional<result<call_result>> tool_call_machine::on_reading(reading read) {
-    if (read.outcome) return std::move(read.outcome);
-    if (++rounds_ > most_rounds)
-        return failure(errc::mcp_input_required,
-                       "wants to be called more than " + std::to_string(most_rounds) + " times");
-    state_ = std::move(read.state);
+    pause_ = std::chrono::milliseconds(0);
+    if (read.outcome) {
+        if (!read.task || read.task->has_ended()) task_.clear();
+        return std::move(read.outcome);
+    }
+    if (!read.task) {
+        if (auto begun = rounds_.begin_another(std::move(read.state)); !begun) return failure(begun);
+        return std::nullopt;
+    }
+    task_ = std::move(read.task->id);
+    // MCP 2025-11-25: what a task wants to know it asks while its result is asked for.
+    bool const has_result = next_ == question::state && read.task->now != task_state::phase::working;
+    next_ = has_result ? question::result : question::state;
+    if (!has_result) pause_ = read.task->pause;
     return std::nullopt;
 }
 

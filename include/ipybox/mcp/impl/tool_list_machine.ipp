@@ -23,6 +23,11 @@ inline std::optional<tool> named_only(std::string_view listed) {
     return t;
 }
 
+inline result<std::vector<tool>> tools_of(whole_list<tool> list) {
+    if (!list.remark.empty()) list.items.back().remark = std::move(list.remark);
+    return std::move(list.items);
+}
+
 } // namespace detail
 
 IPYBOX_DECL std::optional<tool> read_tool(std::string_view json) {
@@ -47,80 +52,31 @@ IPYBOX_DECL std::optional<tool> read_tool(std::string_view json) {
         return cursor.skip().has_value();
     });
     // MCP 2025-11-25, tasks, tool-level negotiation
-    if (execution.is_object() && execution.value("taskSupport", nlohmann::json()) == "required")
-        t.problem = "its server runs it as a task only, and ipybox calls tools without tasks";
+    t.needs_task = execution.is_object() && execution.value("taskSupport", nlohmann::json()) == "required";
     if (read) return t;
     return detail::named_only(json);
 }
 
 IPYBOX_DECL tool_list_machine::reading tool_list_machine::read(std::string_view json) {
-    page one;
-    bool listed = false;
-    json_cursor cursor(json);
-    bool const read = cursor.object([&](std::string const& member) {
-        if (member != "tools") {
-            auto const value = cursor.skip(json_cursor::any_depth);
-            // A number, say, goes back as it came. `false` is as good as none.
-            if (value && member == "nextCursor" && value != "null" && value != "false") one.next = *value;
-            return value.has_value();
-        }
-        listed = true;
-        if (cursor.peek() == 'n') return cursor.skip() == "null"; // an empty list of some languages
-        return cursor.array([&] {
-            auto const text = cursor.skip(json_cursor::any_depth);
-            auto described = text ? read_tool(*text) : std::nullopt;
-            // An entry without a name cannot be called; the others can.
-            if (described && !described->name.empty()) one.tools.push_back(std::move(*described));
-            return text.has_value();
-        });
-    });
-    if (!read || !listed || !cursor.finished())
-        return failure(errc::protocol_error, "answered `tools/list` with something that is no list of tools");
-    return one;
-}
-
-/// Whether there are new ones among them. Those of later pages that are known are left out.
-IPYBOX_DECL bool tool_list_machine::add(std::vector<tool> listed) {
-    bool const is_first = tools_.empty();
-    bool fresh = false;
-    for (auto& each : listed) {
-        bool const is_new = names_.insert(each.name).second;
-        fresh = fresh || is_new;
-        if (is_new || is_first) tools_.push_back(std::move(each));
-    }
-    return fresh;
-}
-
-IPYBOX_DECL std::vector<tool> tool_list_machine::all(std::string const& remark) {
-    auto tools = std::move(tools_);
-    if (tools.empty()) return tools;
-    auto& text = tools.back().remark;
-    if (!odd_cursor_.empty())
-        text = "the list has the cursor " + odd_cursor_ + ", which is not a string: it was sent back as it came";
-    if (!remark.empty()) text.append(text.empty() ? "" : "; ").append(remark);
-    return tools;
+    auto const read = [](std::string_view text) {
+        auto described = read_tool(text);
+        // An entry without a name cannot be called; the others can.
+        if (described && described->name.empty()) described.reset();
+        return described;
+    };
+    return read_list_page<tool>(json, method, "tools", read);
 }
 
 IPYBOX_DECL tool_list_machine::outcome tool_list_machine::on_reading(reading read) {
-    if (!read) return on_refusal(read.error());
-    bool const is_empty = read->tools.empty();
-    bool const fresh = add(std::move(read->tools));
-    auto& next = read->next;
-    if (next.empty()) return all();
-    bool const known = !cursors_.insert(next).second;
-    if (!fresh && (!is_empty || known)) return all();
-    if (odd_cursor_.empty() && !next.starts_with('"')) odd_cursor_ = next.substr(0, 100);
-    if (++pages_ >= most_pages || tools_.size() > most_tools)
-        return all("the list has no end: the first " + std::to_string(tools_.size()) + " tools were taken");
-    cursor_ = std::move(next);
-    return std::nullopt;
+    auto list = pages_.on_page(std::move(read));
+    if (!list) return std::nullopt;
+    return *list ? detail::tools_of(std::move(**list)) : failure(list->error());
 }
 
 IPYBOX_DECL result<std::vector<tool>> tool_list_machine::on_refusal(error why) {
-    if (tools_.empty()) return failure(std::move(why));
-    // a server that sends "" for "no more" may not know it as a cursor
-    if (cursor_ == "\"\"") return all();
-    return all("the rest of the list is missing: the server " + why.text());
+    auto list = pages_.on_refusal(std::move(why));
+    if (!list) return failure(list.error());
+    return detail::tools_of(std::move(*list));
 }
 
 } // namespace ipybox::mcp

@@ -5,8 +5,11 @@
 #include <ipybox/rules/approval_rules.hpp>
 #include <ipybox/rules/command_pattern.hpp>
 #include <ipybox/rules/host_pattern.hpp>
+#include <ipybox/rules/prompt_pattern.hpp>
+#include <ipybox/rules/resource_pattern.hpp>
 #include <ipybox/rules/server_pattern.hpp>
 #include <ipybox/rules/subject_commands.hpp>
+#include <ipybox/rules/subject_json.hpp>
 #include <ipybox/rules/tool_pattern.hpp>
 
 #include <nlohmann/json.hpp>
@@ -27,8 +30,25 @@ struct approval_rule {
     server_pattern server = {};                       ///< for registrations of servers
     command_pattern command = {};                     ///< for what is executed
     host_pattern host = {};                           ///< for connections
+    resource_pattern resource = {};                   ///< for resources of servers
+    prompt_pattern prompt = {};                       ///< for prompts of servers
     std::string name = {};                            ///< "deny[2]"
     std::string reason = {};
+
+    /// Whether it is about an action that is no command.
+    [[nodiscard]] match covers(approval_subject const& subject) const {
+        switch (subject.kind) {
+        case approval_subject::action::tool: return tool.covers(subject);
+        case approval_subject::action::server: return server.concerns(subject);
+        case approval_subject::action::network: return match_if(host.covers(subject));
+        case approval_subject::action::resource: return resource.covers(subject);
+        case approval_subject::action::prompt: return prompt.covers(subject);
+        case approval_subject::action::shell:
+        case approval_subject::action::shell_magic:
+        case approval_subject::action::package: return match::no;
+        }
+        return match::no;
+    }
 
     [[nodiscard]] bool is_about(approval_subject::action kind) const {
         return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
@@ -37,11 +57,7 @@ struct approval_rule {
 
 inline std::vector<approval_subject::action> kinds_from(nlohmann::json const& value, detail::rule_effect effect,
                                                         strict_object& object) {
-    if (auto const name = object.text("kind")) {
-        auto const kind = action_named(*name);
-        if (!kind) object.fail("kind", "one of tool, shell, shell_magic, package, server, network is wanted");
-        return {kind.value_or(approval_subject::action::tool)};
-    }
+    if (object.text("kind")) return {kind_from(object)};
     bool const is_command = value.is_object() && (value.contains("argv") || value.contains("cwd"));
     // Which kind a command has is the kernel's word: what must not run must not run by another name either.
     if (is_command && effect != detail::rule_effect::allow)
@@ -71,6 +87,10 @@ inline result<approval_rule> rule_from(nlohmann::json const& value, std::string 
         if (read.server.command) check_command(*read.server.command, effect, object);
     } else if (read.is_about(approval_subject::action::network)) {
         read.host = host_pattern_from(object);
+    } else if (read.is_about(approval_subject::action::resource)) {
+        read.resource = resource_pattern_from(object);
+    } else if (read.is_about(approval_subject::action::prompt)) {
+        read.prompt = prompt_pattern_from(object);
     } else {
         read.command = command_pattern_from(object);
         check_command(read.command, effect, object);
@@ -134,7 +154,9 @@ IPYBOX_DECL detail::matched_rule approval_rules::judge(approval_subject const& s
     switch (subject.kind) {
     case approval_subject::action::tool:
     case approval_subject::action::server:
-    case approval_subject::action::network: return book_->judge_call(subject);
+    case approval_subject::action::network:
+    case approval_subject::action::resource:
+    case approval_subject::action::prompt: return book_->judge_call(subject);
     case approval_subject::action::shell:
     case approval_subject::action::shell_magic:
     case approval_subject::action::package: return book_->judge_commands(subject);
@@ -144,9 +166,7 @@ IPYBOX_DECL detail::matched_rule approval_rules::judge(approval_subject const& s
 
 IPYBOX_DECL detail::matched_rule approval_rules::book::judge_call(approval_subject const& subject) const {
     auto const covers = [&subject](detail::approval_rule const& r) {
-        if (!r.is_about(subject.kind)) return match::no;
-        if (subject.kind == approval_subject::action::network) return match_if(r.host.covers(subject));
-        return subject.kind == approval_subject::action::tool ? r.tool.covers(subject) : r.server.concerns(subject);
+        return r.is_about(subject.kind) ? r.covers(subject) : match::no;
     };
     auto const allows = [&](detail::approval_rule const& r) {
         bool const is_server = subject.kind == approval_subject::action::server && r.is_about(subject.kind);

@@ -15,6 +15,8 @@ IPYBOX_DECL std::string_view detail::words_of(approval_subject::action kind) noe
     case approval_subject::action::package: return "package installation";
     case approval_subject::action::server: return "server registration";
     case approval_subject::action::network: return "network connection";
+    case approval_subject::action::resource: return "resource request";
+    case approval_subject::action::prompt: return "prompt request";
     }
     return "unknown action";
 }
@@ -27,6 +29,8 @@ IPYBOX_DECL std::string_view to_string(approval_subject::action what) noexcept {
     case approval_subject::action::package: return "package";
     case approval_subject::action::server: return "server";
     case approval_subject::action::network: return "network";
+    case approval_subject::action::resource: return "resource";
+    case approval_subject::action::prompt: return "prompt";
     }
     return "unknown";
 }
@@ -34,7 +38,8 @@ IPYBOX_DECL std::string_view to_string(approval_subject::action what) noexcept {
 IPYBOX_DECL std::optional<approval_subject::action> detail::action_named(std::string_view name) noexcept {
     for (auto const kind :
          {approval_subject::action::tool, approval_subject::action::shell, approval_subject::action::shell_magic,
-          approval_subject::action::package, approval_subject::action::server, approval_subject::action::network}) {
+          approval_subject::action::package, approval_subject::action::server, approval_subject::action::network,
+          approval_subject::action::resource, approval_subject::action::prompt}) {
         if (to_string(kind) == name) return kind;
     }
     return std::nullopt;
@@ -43,7 +48,7 @@ IPYBOX_DECL std::optional<approval_subject::action> detail::action_named(std::st
 IPYBOX_DECL bool detail::same_action(approval_subject const& a, approval_subject const& b) {
     if (a.kind != b.kind || a.server != b.server || a.tool != b.tool || a.argv != b.argv || a.env != b.env ||
         a.input != b.input || a.replaces != b.replaces || a.cwd.native() != b.cwd.native() || a.host != b.host ||
-        a.port != b.port || a.protocol != b.protocol)
+        a.port != b.port || a.protocol != b.protocol || a.uri != b.uri || a.prompt != b.prompt)
         return false;
     if (!a.arguments || !b.arguments) return !a.arguments && !b.arguments;
     if (a.exact_arguments != b.exact_arguments) return false;

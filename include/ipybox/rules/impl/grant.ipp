@@ -78,7 +78,11 @@ IPYBOX_DECL bool grant::is_about_server(std::string_view name) const {
     if (auto const* pattern = what_->pattern())
         return pattern->server.pattern() != "*" && pattern->server.matches(name);
     if (what_->hosts()) return false;
-    return what_->action().kind == approval_subject::action::tool && what_->action().server == name;
+    auto const& action = what_->action();
+    bool const asks_server = action.kind == approval_subject::action::tool ||
+                             action.kind == approval_subject::action::resource ||
+                             action.kind == approval_subject::action::prompt;
+    return asks_server && action.server == name;
 }
 
 IPYBOX_DECL bool grant::covers(approval_subject const& subject) const {

@@ -44,6 +44,8 @@ IPYBOX_DECL nlohmann::ordered_json subject_to_json(approval_subject const& subje
     };
     text("server", subject.server);
     text("tool", subject.tool);
+    text("uri", subject.uri);
+    text("prompt", subject.prompt);
     if (subject.arguments) value["arguments"] = *subject.arguments;
     text("exact_arguments", subject.exact_arguments);
     for (auto const& word : subject.argv) value["argv"].push_back(text_to_json(word));
@@ -58,6 +60,13 @@ IPYBOX_DECL nlohmann::ordered_json subject_to_json(approval_subject const& subje
     return value;
 }
 
+IPYBOX_DECL approval_subject::action kind_from(strict_object& object) {
+    auto const kind = action_named(object.text("kind").value_or(""));
+    if (!kind)
+        object.fail("kind", "one of tool, shell, shell_magic, package, server, network, resource, prompt is wanted");
+    return kind.value_or(approval_subject::action::tool);
+}
+
 IPYBOX_DECL result<approval_subject> subject_from_json(nlohmann::json const& value, std::string const& where) {
     strict_object reader(value, where);
     approval_subject subject;
@@ -67,11 +76,11 @@ IPYBOX_DECL result<approval_subject> subject_from_json(nlohmann::json const& val
         if (!taken) reader.fail(name, "text is wanted");
         return std::move(taken).value_or("");
     };
-    auto const kind = action_named(reader.text("kind").value_or(""));
-    if (!kind) reader.fail("kind", "one of tool, shell, shell_magic, package, server, network is wanted");
-    subject.kind = kind.value_or(approval_subject::action::tool);
+    subject.kind = kind_from(reader);
     subject.server = take_text("server");
     subject.tool = take_text("tool");
+    subject.uri = take_text("uri");
+    subject.prompt = take_text("prompt");
     subject.cwd = take_text("cwd");
     subject.replaces = take_text("replaces");
     subject.input = take_text("input");

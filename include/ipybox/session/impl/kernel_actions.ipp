@@ -245,6 +245,11 @@ kernel_actions::call(approval_subject const& subject, mcp::raw_json arguments, m
     return servers_->call_listed(subject.server, subject.tool, std::move(arguments), std::move(options));
 }
 
+IPYBOX_DECL asio::awaitable<result<mcp::raw_json>> kernel_actions::ask(std::string const& server,
+                                                                       mcp::server_query query) {
+    return servers_->ask(server, std::move(query));
+}
+
 IPYBOX_DECL asio::awaitable<result<std::shared_ptr<running_program>>> kernel_actions::run(program_run const& wanted,
                                                                                           program_streams streams) {
     auto const kernel = kernel_;
