@@ -25,14 +25,6 @@ namespace ipybox::codegen {
                                                  std::filesystem::path const& root_dir,
                                                  generate_options const& options = {});
 
-namespace detail {
-
-/// Writes `root_dir/__init__.py` alone, by which packages are searched, and imported when they are there: where there
-/// is none, or an older one of ours. \par Errors errc::io_error
-[[nodiscard]] result<void> write_index(std::filesystem::path const& root_dir, generate_options const& options);
-
-} // namespace detail
-
 } // namespace ipybox::codegen
 
 #ifdef IPYBOX_HEADER_ONLY

@@ -3,6 +3,7 @@
 #include <ipybox/async/blocking_wait.hpp>
 #include <ipybox/async/stack_promise.hpp>
 #include <ipybox/codegen/generate.hpp>
+#include <ipybox/codegen/impl/write_package.hpp>
 #include <ipybox/execution_stream.hpp>
 #include <ipybox/executor_base.hpp>
 #include <ipybox/gate/approval_gate.hpp>

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <ipybox/codegen/generate.hpp>
 #include <ipybox/codegen/impl/directory.hpp>
 #include <ipybox/codegen/impl/package_mark.hpp>
 #include <ipybox/codegen/impl/write_package.hpp>
