@@ -173,6 +173,7 @@
 #include <ipybox/os/impl/host_environment.ipp>
 #include <ipybox/os/impl/host_programs.ipp>
 #include <ipybox/os/impl/landlock.ipp>
+#include <ipybox/os/impl/mount_table.ipp>
 #include <ipybox/os/impl/new_file.ipp>
 #include <ipybox/os/impl/open_without_links.ipp>
 #include <ipybox/os/impl/pipe.ipp>
@@ -215,6 +216,8 @@
 #include <ipybox/sandbox/impl/configured_rules.ipp>
 #include <ipybox/sandbox/impl/device_files.ipp>
 #include <ipybox/sandbox/impl/file_rules.ipp>
+#include <ipybox/sandbox/impl/gathered_paths.ipp>
+#include <ipybox/sandbox/impl/git_exclude.ipp>
 #include <ipybox/sandbox/impl/landlock_grants.ipp>
 #include <ipybox/sandbox/impl/landlock_sandbox.ipp>
 #include <ipybox/sandbox/impl/launch_host.ipp>

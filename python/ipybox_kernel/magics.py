@@ -9,7 +9,7 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from ipybox_kernel import packages
+from ipybox_kernel import hints, packages
 
 if TYPE_CHECKING:
     from ipybox_kernel.programs import Program, Programs
@@ -85,11 +85,14 @@ class Scripts:
     def finish(self, argv: list[str], body: bytes, options: Any) -> int:
         """Runs a program to its end and returns its exit code."""
         kept: dict[str, list[str]] = {name: [] for name in (options.out, options.err) if name}
-        stdout = kept[options.out].append if options.out else sys.stdout.write
-        stderr = kept[options.err].append if options.err else sys.stderr.write
+        output = hints.Output()
+        stdout = output.to(kept[options.out].append if options.out else sys.stdout.write)
+        stderr = output.to(kept[options.err].append if options.err else sys.stderr.write)
         self.commands.streams.flush()
         try:
-            return self.programs.run(argv, "shell_magic", stdout, stderr, body)
+            code = self.programs.run(argv, "shell_magic", stdout, stderr, body)
+            print(hints.of_command(body.decode(errors="replace"), code, output), end="", file=sys.stderr)
+            return code
         finally:
             self.commands.streams.flush()
             self.shell.user_ns.update({name: "".join(texts) for name, texts in kept.items()})

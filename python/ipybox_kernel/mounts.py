@@ -6,6 +6,7 @@ import ctypes
 import errno
 import os
 import stat
+import struct
 
 from ipybox_kernel.landlock import libc, missing
 from ipybox_kernel.paths import lies_in
@@ -17,8 +18,9 @@ if TYPE_CHECKING:
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT, MS_BIND = 1, 2, 4, 8, 32, 4096
 MS_REC, MS_PRIVATE = 1 << 14, 1 << 18
 OPEN_TREE, MOVE_MOUNT = 428, 429  # on every machine
-OPEN_TREE_CLONE, OPEN_TREE_CLOEXEC, AT_RECURSIVE = 1, os.O_CLOEXEC, 0x8000
-MOVE_MOUNT_F_EMPTY_PATH = 4
+OPEN_TREE_CLONE, OPEN_TREE_CLOEXEC, AT_RECURSIVE, AT_EMPTY_PATH = 1, os.O_CLOEXEC, 0x8000, 0x1000
+MOVE_MOUNT_F_EMPTY_PATH, MOVE_MOUNT_T_EMPTY_PATH = 4, 0x40
+MOUNT_SETATTR, MOUNT_ATTR_RDONLY = 442, 1
 AT_FDCWD = -100
 MNT_DETACH = 2
 
@@ -29,8 +31,11 @@ BYTES_OF_FILE = 4096  # of a private directory, for each file that it can hold
 LEAST_FILES = 4096
 
 
-def rearrange_files(plan: Plan, directory: str) -> None:
-    """Gives this process, which is in a directory, a file system without the directories of other kernels."""
+def rearrange_files(plan: Plan, directory: str, closed: list[str]) -> None:
+    """Gives this process, which is in a directory, a file system without the directories of other kernels.
+
+    Paths in that directory are closed: the kernel cannot write to them.
+    """
     mount(None, "/", None, MS_REC | MS_PRIVATE)
     inside = place_in(plan.workspace, directory)
     hidden = [] if lies_in(plan.workspace, [inside]) else [plan.workspace]
@@ -55,8 +60,75 @@ def rearrange_files(plan: Plan, directory: str) -> None:
     for _, descriptor in (*own, *kept):
         if descriptor is not None:
             os.close(descriptor)
+    for path, _ in own:
+        os.chdir(path)
+        close_files(path, closed)
     mount("devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC, TERMINALS)
     os.chdir(directory)  # its parents are no longer those of the directory that this process was in
+
+
+def close_files(directory: str, closed: list[str]) -> None:
+    """Makes paths in this directory read-only. Those on the way to them cannot be renamed, nor replaced by others.
+
+    For that, these become mount points, and the directory is then mounted over them once more: it stays one file
+    system, in which files can be moved around.
+    """
+    ways = sorted({way for path in closed for way in ways_to(path)})
+    if ways:
+        again = copy_of(".")
+        for way in ways:
+            mount_over(way, read_only=False)
+        put_back(directory, again)
+        if again is not None:
+            os.close(again)
+        os.chdir(directory)
+    for path in closed:
+        mount_over(path, read_only=True)
+
+
+def ways_to(path: str) -> list[str]:
+    """The directories above a relative path."""
+    names = path.split("/")[:-1]
+    return ["/".join(names[: count + 1]) for count in range(len(names))]
+
+
+def mount_over(path: str, *, read_only: bool) -> None:
+    """Mounts what lies at a path over itself, unless it is gone by now, or reached by a link: code made that."""
+    try:
+        place = open_by_names(path)
+    except OSError:
+        return
+    try:
+        flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE
+        tree = libc.syscall(OPEN_TREE, place, b"", flags)
+        if tree < 0:
+            raise missing("a file of the kernel cannot be closed")
+        try:
+            attributes = struct.pack("QQQQ", MOUNT_ATTR_RDONLY if read_only else 0, 0, 0, 0)
+            how = AT_EMPTY_PATH | AT_RECURSIVE
+            if libc.syscall(MOUNT_SETATTR, tree, b"", how, attributes, ctypes.c_size_t(len(attributes))):
+                raise missing("a file of the kernel cannot be made read-only")
+            if libc.syscall(MOVE_MOUNT, tree, b"", place, b"", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH):
+                raise missing("a file of the kernel cannot be closed")
+        finally:
+            os.close(tree)
+    finally:
+        os.close(place)
+
+
+def open_by_names(path: str) -> int:
+    """A descriptor of what lies at a relative path, by no link."""
+    place = os.open(".", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    for name in path.split("/"):
+        try:
+            following = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=place)
+        finally:
+            os.close(place)
+        if stat.S_ISLNK(os.fstat(following).st_mode):
+            os.close(following)
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+        place = following
+    return place
 
 
 def place_in(workspace: str, directory: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import select
 import subprocess
 import sys
@@ -12,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from IPython.utils.text import LSString, SList
 
-from ipybox_kernel import hosts, packages
+from ipybox_kernel import hints
 from ipybox_kernel.pipe import Pump
 
 if TYPE_CHECKING:
@@ -21,13 +20,6 @@ if TYPE_CHECKING:
 
 SHELL = "/bin/sh"
 INTERRUPT_GRACE = 0.25
-INSTALLS = re.compile(r"\b(?:pip[\d.]*|conda|mamba)\s+(?:-\S+\s+)*install\b|\buv\s+(?:pip\s+install|add)\b")
-NO_NETWORK = "[ipybox] pip reaches no index here: the kernel has no network. "
-WITH_LAYER = "%pip install, without options, has the host fetch packages.\n"
-WITHOUT_LAYER = (
-    "Packages come from outside: by the tool install_package of `ipybox mcp`; with `ipybox run --packages DIR`, where "
-    "%pip install has the host fetch them; or into the environment of this kernel, by its pip, before it starts.\n"
-)
 
 Write = Callable[[str], Any]
 
@@ -56,37 +48,44 @@ class ShellCommands:
         """Runs a command and returns what it writes, to stdout and stderr."""
         command = self.shell.var_expand(cmd, depth=depth + 1)
         parts: list[str] = []
+        output = hints.Output()
+        write = output.to(parts.append)
         if self.programs:
-            code = self.programs.run([SHELL, "-c", command], "shell", parts.append, None)
+            code = self.programs.run([SHELL, "-c", command], "shell", write, None)
         else:
-            code = run(command, parts.append, None)
-        self.finish(command, code)
+            code = run(command, write, None)
+        self.finish(command, code, output)
         text = "".join(parts)
         return SList(text.splitlines()) if split else LSString(text)
 
     def show(self, command: str, kind: str) -> None:
         """Runs a command that has no more variables in it; its output appears as the cell's."""
-        self.streams.flush()
         if self.programs:
-            code = self.programs.run([SHELL, "-c", command], kind, sys.stdout.write, sys.stderr.write)
-        else:
-            code = run(command, self._target(sys.stdout, self.streams.out), self._target(sys.stderr, self.streams.err))
+            self.run([SHELL, "-c", command], kind, command)
+            return
         self.streams.flush()
-        self.finish(command, code)
+        code = run(command, self._target(sys.stdout, self.streams.out), self._target(sys.stderr, self.streams.err))
+        self.streams.flush()
+        self.finish(command, code, hints.Output())
 
     def install(self, argv: list[str]) -> None:
         """Has the host run pip, which takes nothing from this kernel but its words."""
-        assert self.programs
-        self.streams.flush()
-        code = self.programs.run(argv, "package", sys.stdout.write, sys.stderr.write, inherits=False)
-        self.streams.flush()
-        self.finish(" ".join(argv), code)
+        self.run(argv, "package", " ".join(argv), inherits=False)
 
-    def finish(self, command: str, code: int) -> None:
+    def run(self, argv: list[str], kind: str, command: str, *, inherits: bool = True) -> None:
+        """Has the host run a program; its output appears as the cell's."""
+        assert self.programs
+        output = hints.Output()
+        self.streams.flush()
+        to = output.to(sys.stdout.write), output.to(sys.stderr.write)
+        code = self.programs.run(argv, kind, *to, inherits=inherits)
+        self.streams.flush()
+        self.finish(command, code, output)
+
+    def finish(self, command: str, code: int, output: hints.Output) -> None:
         """A command has ended with this exit code."""
         self.shell.user_ns["_exit_code"] = code
-        if code and INSTALLS.search(command) and hosts.are_out_of_reach(os.environ):
-            print(NO_NETWORK + (WITH_LAYER if packages.layer else WITHOUT_LAYER), end="", file=sys.stderr)
+        print(hints.of_command(command, code, output), end="", file=sys.stderr)
         if getattr(self.shell, "system_raise_on_error", False) and code:
             raise subprocess.CalledProcessError(code, command)
 

@@ -205,9 +205,9 @@ class Supervisor:
                 env.setdefault("PIP_RETRIES", "0")  # it would wait for nine seconds
             return env
 
-        def directory() -> str | None:
-            asked: str | None = own().get("cwd")
-            return asked
+        def directory() -> tuple[str | None, list[str]]:
+            asked = own()
+            return asked.get("cwd"), asked.get("closed", [])
 
         living, network = self.children.living, bool(request.get("network"))
         outputs = Outputs()

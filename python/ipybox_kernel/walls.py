@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, NoReturn
 
-    #: The working directory of a kernel; None: that of this process.
-    Directory = Callable[[], str | None]
+    #: The working directory of a kernel (None: that of this process), and paths in it that it must not write to.
+    Directory = Callable[[], tuple[str | None, list[str]]]
     #: The environment of a kernel with this listening socket, if it has one.
     Environment = Callable[[socket.socket | None], dict[str, str]]
     #: Of a kernel's environment: words, environment and directory of a program.
@@ -158,8 +158,9 @@ def settle(
     """Does the first steps of a kernel; returns its listening socket."""
     try:
         enter(room.descriptor, NAMESPACES & ~CLONE_NEWPID)
-        go_to(directory(), plan.workspace)
-        rearrange_files(plan, os.getcwd())
+        place, closed = directory()
+        go_to(place, plan.workspace)
+        rearrange_files(plan, os.getcwd(), closed)
         mount_processes()
         give_up_rights(plan)
         listener = hosts.listen() if network else None

@@ -41,8 +41,8 @@ FILES = (
 #: Links, and what they lead to.
 LINKS = {"project/in": "sub", "project/away": "../outside", "project/link.env": "sub/.env"}
 
-#: What no configuration mentions, and is not there either.
-MISSING = ("project/.mcp.json", "project/.gitmodules", "project/.claude/commands/x", "project/new", "project/sub/new")
+#: What no configuration mentions, and is not there either. Of srt's own list only what any program reads in a project.
+MISSING = ("project/.mcp.json", "project/.claude/commands/x", "project/new", "project/sub/new")
 
 CONFIGURATIONS = {
     "the original's": {"denyRead": [".env"], "allowWrite": ["."], "denyWrite": []},

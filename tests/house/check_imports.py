@@ -19,7 +19,7 @@ LAYERS: dict[str, tuple[set[str], set[str]]] = {
     # what is asked of the operating system
     "system": (
         {"filters", "hosts", "journal", "landlock", "limits", "packages", "paths", "places", "privileges", "process"}
-        | {"caches", "guards", "refused", "search_path", "workplace"},
+        | {"caches", "guards", "hints", "refused", "search_path", "workplace"},
         set(),
     ),
     # namespaces between kernels

@@ -94,8 +94,10 @@ TEST_CASE("srt: code is kept in", "[kernel]") {
     auto const run = [&box](std::string const& code) { return box.run(attempt(code)); };
     CHECK(run("open('inside', 'w')") == "done");
     CHECK(run("import tempfile; tempfile.mkstemp()") == "done");
-    for (auto const* closed : {"/tmp/ipybox-outside", "../outside", ".bashrc", ".envrc", "rules.json"})
+    for (auto const* closed : {"/tmp/ipybox-outside", "../outside", ".vscode/tasks.json", "rules.json"})
         CHECK(run("open('" + std::string(closed) + "', 'a')") == "OSError");
+    for (auto const* placeholder : {".bashrc", ".envrc"})
+        CHECK(run("open('" + std::string(placeholder) + "', 'a')") == "IsADirectoryError");
     CHECK(run("__import__('os').mkdir('.git/hooks')") == "OSError");
     for (auto const* secret : {".env", "servers.json"})
         CHECK(run("assert open('" + std::string(secret) + "').read() == 'secret'") != "done");

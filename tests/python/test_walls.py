@@ -27,8 +27,8 @@ atexit.register(lambda: [process.kill(pid, signal.SIGKILL) for pid in process.ch
 between = walls.Walls({**hello, "user": os.geteuid(), "group": os.getegid()})
 living = set()
 
-def kernel(place=directory):
-    pid, room, _ = between.fork(lambda: place, False, lambda listener: {"PATH": "/usr/bin:/bin"}, living)
+def kernel(place=directory, closed=()):
+    pid, room, _ = between.fork(lambda: (place, list(closed)), False, lambda listener: {"PATH": "/usr/bin:/bin"}, living)
     if not pid:
         time.sleep(600)
         os._exit(0)
@@ -100,6 +100,28 @@ print(outside == {os.readlink(f"/proc/self/ns/{kind}") for kind in ("pid", "mnt"
     assert lines[1] in ("", ended, gone, "OSError: [Errno 12] Cannot allocate memory")
     assert lines[2] in (ended, gone)
     assert not (tmp_path / "made").exists()
+
+
+def test_closed_files_cannot_be_written_to_nor_their_directories_moved(tmp_path: Path) -> None:
+    """Of files that are gone by then, or reached by a link, nothing is closed, and the kernel starts."""
+    for name in (".vscode/x", "sub/repo/.git/config", "sub/plain"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("text")
+    (tmp_path / "link").symlink_to("sub")
+    lines = said_by(
+        """
+pid, room = kernel(closed=[".vscode", "sub/repo/.git/config", "gone/x", "link/plain"])
+for attempt in (
+    "echo x > .vscode/x", "echo x > .vscode/new", "mv .vscode v", "echo x >> sub/repo/.git/config",
+    "mv sub s", "rm -rf sub/repo", "mv sub/plain sub/repo/plain", "echo x > new", "mkdir gone",
+):
+    shown = run(pid, "/bin/sh", "-c", f"({attempt}) 2>/dev/null && echo done || echo refused", cwd=directory)
+    print(shown.strip())
+""",
+        tmp_path,
+    )
+    assert lines == ["refused"] * 6 + ["done"] * 3
+    assert (tmp_path / ".vscode/x").read_text() == (tmp_path / "sub/repo/.git/config").read_text() == "text"
 
 
 def test_a_room_that_ends_while_a_program_is_started(tmp_path: Path) -> None:

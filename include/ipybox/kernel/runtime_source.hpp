@@ -2373,6 +2373,81 @@ def replace(owner: str, name: str) -> None:
     denied.__doc__ = SENTENCE
     setattr(module, name, denied)
 )py", 2772}},
+{"hints", {R"py("""Sentences about failures whose reason lies in the sandbox: the programs that fail know nothing of it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from typing import Any
+
+from ipybox_kernel import hosts, packages
+
+Write = Callable[[str], Any]
+
+MARK = "[ipybox] "
+
+INSTALLS = re.compile(r"\b(?:pip[\d.]*|conda|mamba)\s+(?:-\S+\s+)*install\b|\buv\s+(?:pip\s+install|add)\b")
+NO_NETWORK = "pip reaches no index here: the kernel has no network. "
+WITH_LAYER = "%pip install, without options, has the host fetch packages."
+WITHOUT_LAYER = (
+    "Packages come from outside: by the tool install_package of `ipybox mcp`; with `ipybox run --packages DIR`, where "
+    "%pip install has the host fetch them; or into the environment of this kernel, by its pip, before it starts."
+)
+
+#: What git says, and the sentence about it.
+OF_GIT = [
+    (
+        re.compile(r"could not (?:write|lock) config file [^\n]*: (?:Device or resource busy|Read-only file system)"),
+        "The settings of a repository cannot be changed here, as git starts programs that they name: change them "
+        "outside of the sandbox, or set allowGitConfig in the sandbox's configuration.",
+    ),
+    (
+        re.compile(r"'([^'\n]*\.git)/[^'\n]*\.lock': Read-only file system"),
+        "The repository lies in {0}, where code cannot write: name that path in allowWrite of the sandbox's "
+        "configuration.",
+    ),
+    (
+        re.compile(r"\.git\b[^\n]*: Read-only file system"),
+        "No repository can be made here, as git starts programs that its settings name: make it outside of the "
+        "sandbox, or in a directory below.",
+    ),
+]
+
+
+class Output:
+    """What a command writes: it is passed on, and its end is kept."""
+
+    LONGEST = 4096
+
+    def __init__(self) -> None:
+        self.end = ""
+
+    def to(self, write: Write) -> Write:
+        """A function that passes text on to another one."""
+
+        def written(text: str) -> Any:
+            self.end = (self.end + text)[-self.LONGEST :]
+            return write(text)
+
+        return written
+
+
+def of_command(command: str, code: int, output: Output) -> str:
+    """Lines to show behind the output of a command that has ended; empty: nothing is to be said."""
+    if code and INSTALLS.search(command) and hosts.are_out_of_reach(os.environ):
+        return line(NO_NETWORK + (WITH_LAYER if packages.layer else WITHOUT_LAYER))
+    if "git" in command:
+        for said, sentence in OF_GIT:
+            if found := said.search(output.end):
+                return line(sentence.format(*found.groups()))
+    return ""
+
+
+def line(sentence: str) -> str:
+    return f"{MARK}{sentence}\n"
+)py", 2686}},
 {"hooks", {R"py("""Functions of IPython's shell, with what a kernel adds to them."""
 
 from __future__ import annotations
@@ -2907,7 +2982,7 @@ class Shared:
     ) -> Forked:
         """Forks a kernel in a directory and with an environment; raises Refused."""
         pid = None
-        asked = directory()
+        asked, _ = directory()  # only walls close anything
         self.enter(asked)
         try:
             check_place(asked)
@@ -3030,7 +3105,7 @@ class Walled:
 
     def close(self) -> None:
         """A forked child has no room but its own: see `Walls.fork`."""
-)py", 8043}},
+)py", 8075}},
 {"journal", {R"py("""The output that a kernel has not sent yet, in memory that outlives it: the supervisor finds it there."""
 
 from __future__ import annotations
@@ -3990,7 +4065,7 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from ipybox_kernel import packages
+from ipybox_kernel import hints, packages
 
 if TYPE_CHECKING:
     from ipybox_kernel.programs import Program, Programs
@@ -4066,11 +4141,14 @@ class Scripts:
     def finish(self, argv: list[str], body: bytes, options: Any) -> int:
         """Runs a program to its end and returns its exit code."""
         kept: dict[str, list[str]] = {name: [] for name in (options.out, options.err) if name}
-        stdout = kept[options.out].append if options.out else sys.stdout.write
-        stderr = kept[options.err].append if options.err else sys.stderr.write
+        output = hints.Output()
+        stdout = output.to(kept[options.out].append if options.out else sys.stdout.write)
+        stderr = output.to(kept[options.err].append if options.err else sys.stderr.write)
         self.commands.streams.flush()
         try:
-            return self.programs.run(argv, "shell_magic", stdout, stderr, body)
+            code = self.programs.run(argv, "shell_magic", stdout, stderr, body)
+            print(hints.of_command(body.decode(errors="replace"), code, output), end="", file=sys.stderr)
+            return code
         finally:
             self.commands.streams.flush()
             self.shell.user_ns.update({name: "".join(texts) for name, texts in kept.items()})
@@ -4131,7 +4209,7 @@ def line_words(line: str) -> list[str]:
 
     words: list[str] = arg_split(line, posix=True)
     return words
-)py", 6480}},
+)py", 6671}},
 {"mounts", {R"py("""The file system of a kernel within walls: without the directories of the other kernels."""
 
 from __future__ import annotations
@@ -4140,6 +4218,7 @@ import ctypes
 import errno
 import os
 import stat
+import struct
 
 from ipybox_kernel.landlock import libc, missing
 from ipybox_kernel.paths import lies_in
@@ -4151,8 +4230,9 @@ if TYPE_CHECKING:
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT, MS_BIND = 1, 2, 4, 8, 32, 4096
 MS_REC, MS_PRIVATE = 1 << 14, 1 << 18
 OPEN_TREE, MOVE_MOUNT = 428, 429  # on every machine
-OPEN_TREE_CLONE, OPEN_TREE_CLOEXEC, AT_RECURSIVE = 1, os.O_CLOEXEC, 0x8000
-MOVE_MOUNT_F_EMPTY_PATH = 4
+OPEN_TREE_CLONE, OPEN_TREE_CLOEXEC, AT_RECURSIVE, AT_EMPTY_PATH = 1, os.O_CLOEXEC, 0x8000, 0x1000
+MOVE_MOUNT_F_EMPTY_PATH, MOVE_MOUNT_T_EMPTY_PATH = 4, 0x40
+MOUNT_SETATTR, MOUNT_ATTR_RDONLY = 442, 1
 AT_FDCWD = -100
 MNT_DETACH = 2
 
@@ -4163,8 +4243,11 @@ BYTES_OF_FILE = 4096  # of a private directory, for each file that it can hold
 LEAST_FILES = 4096
 
 
-def rearrange_files(plan: Plan, directory: str) -> None:
-    """Gives this process, which is in a directory, a file system without the directories of other kernels."""
+def rearrange_files(plan: Plan, directory: str, closed: list[str]) -> None:
+    """Gives this process, which is in a directory, a file system without the directories of other kernels.
+
+    Paths in that directory are closed: the kernel cannot write to them.
+    """
     mount(None, "/", None, MS_REC | MS_PRIVATE)
     inside = place_in(plan.workspace, directory)
     hidden = [] if lies_in(plan.workspace, [inside]) else [plan.workspace]
@@ -4189,8 +4272,75 @@ def rearrange_files(plan: Plan, directory: str) -> None:
     for _, descriptor in (*own, *kept):
         if descriptor is not None:
             os.close(descriptor)
+    for path, _ in own:
+        os.chdir(path)
+        close_files(path, closed)
     mount("devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC, TERMINALS)
     os.chdir(directory)  # its parents are no longer those of the directory that this process was in
+
+
+def close_files(directory: str, closed: list[str]) -> None:
+    """Makes paths in this directory read-only. Those on the way to them cannot be renamed, nor replaced by others.
+
+    For that, these become mount points, and the directory is then mounted over them once more: it stays one file
+    system, in which files can be moved around.
+    """
+    ways = sorted({way for path in closed for way in ways_to(path)})
+    if ways:
+        again = copy_of(".")
+        for way in ways:
+            mount_over(way, read_only=False)
+        put_back(directory, again)
+        if again is not None:
+            os.close(again)
+        os.chdir(directory)
+    for path in closed:
+        mount_over(path, read_only=True)
+
+
+def ways_to(path: str) -> list[str]:
+    """The directories above a relative path."""
+    names = path.split("/")[:-1]
+    return ["/".join(names[: count + 1]) for count in range(len(names))]
+
+
+def mount_over(path: str, *, read_only: bool) -> None:
+    """Mounts what lies at a path over itself, unless it is gone by now, or reached by a link: code made that."""
+    try:
+        place = open_by_names(path)
+    except OSError:
+        return
+    try:
+        flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE
+        tree = libc.syscall(OPEN_TREE, place, b"", flags)
+        if tree < 0:
+            raise missing("a file of the kernel cannot be closed")
+        try:
+            attributes = struct.pack("QQQQ", MOUNT_ATTR_RDONLY if read_only else 0, 0, 0, 0)
+            how = AT_EMPTY_PATH | AT_RECURSIVE
+            if libc.syscall(MOUNT_SETATTR, tree, b"", how, attributes, ctypes.c_size_t(len(attributes))):
+                raise missing("a file of the kernel cannot be made read-only")
+            if libc.syscall(MOVE_MOUNT, tree, b"", place, b"", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH):
+                raise missing("a file of the kernel cannot be closed")
+        finally:
+            os.close(tree)
+    finally:
+        os.close(place)
+
+
+def open_by_names(path: str) -> int:
+    """A descriptor of what lies at a relative path, by no link."""
+    place = os.open(".", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    for name in path.split("/"):
+        try:
+            following = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=place)
+        finally:
+            os.close(place)
+        if stat.S_ISLNK(os.fstat(following).st_mode):
+            os.close(following)
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+        place = following
+    return place
 
 
 def place_in(workspace: str, directory: str) -> str:
@@ -4262,7 +4412,7 @@ def mount(source: str | None, target: str, kind: str | None, flags: int, data: s
     words = [word if word is None else os.fsencode(word) for word in (source, target, kind)]
     if libc.mount(*words, ctypes.c_ulong(flags), data.encode() if data else None):
         raise missing(f"{target} cannot be mounted for the kernel alone")
-)py", 5578}},
+)py", 8425}},
 {"originals", {R"py("""The parts of Python that the machinery of a kernel needs, as they were before any code ran.
 
 The package itself has copies of its own (see `boot`). IPython and asyncio share theirs with the code of cells: where
@@ -6658,7 +6808,6 @@ class LeanSession(Session):
 from __future__ import annotations
 
 import os
-import re
 import select
 import subprocess
 import sys
@@ -6667,7 +6816,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from IPython.utils.text import LSString, SList
 
-from ipybox_kernel import hosts, packages
+from ipybox_kernel import hints
 from ipybox_kernel.pipe import Pump
 
 if TYPE_CHECKING:
@@ -6676,13 +6825,6 @@ if TYPE_CHECKING:
 
 SHELL = "/bin/sh"
 INTERRUPT_GRACE = 0.25
-INSTALLS = re.compile(r"\b(?:pip[\d.]*|conda|mamba)\s+(?:-\S+\s+)*install\b|\buv\s+(?:pip\s+install|add)\b")
-NO_NETWORK = "[ipybox] pip reaches no index here: the kernel has no network. "
-WITH_LAYER = "%pip install, without options, has the host fetch packages.\n"
-WITHOUT_LAYER = (
-    "Packages come from outside: by the tool install_package of `ipybox mcp`; with `ipybox run --packages DIR`, where "
-    "%pip install has the host fetch them; or into the environment of this kernel, by its pip, before it starts.\n"
-)
 
 Write = Callable[[str], Any]
 
@@ -6711,37 +6853,44 @@ class ShellCommands:
         """Runs a command and returns what it writes, to stdout and stderr."""
         command = self.shell.var_expand(cmd, depth=depth + 1)
         parts: list[str] = []
+        output = hints.Output()
+        write = output.to(parts.append)
         if self.programs:
-            code = self.programs.run([SHELL, "-c", command], "shell", parts.append, None)
+            code = self.programs.run([SHELL, "-c", command], "shell", write, None)
         else:
-            code = run(command, parts.append, None)
-        self.finish(command, code)
+            code = run(command, write, None)
+        self.finish(command, code, output)
         text = "".join(parts)
         return SList(text.splitlines()) if split else LSString(text)
 
     def show(self, command: str, kind: str) -> None:
         """Runs a command that has no more variables in it; its output appears as the cell's."""
-        self.streams.flush()
         if self.programs:
-            code = self.programs.run([SHELL, "-c", command], kind, sys.stdout.write, sys.stderr.write)
-        else:
-            code = run(command, self._target(sys.stdout, self.streams.out), self._target(sys.stderr, self.streams.err))
+            self.run([SHELL, "-c", command], kind, command)
+            return
         self.streams.flush()
-        self.finish(command, code)
+        code = run(command, self._target(sys.stdout, self.streams.out), self._target(sys.stderr, self.streams.err))
+        self.streams.flush()
+        self.finish(command, code, hints.Output())
 
     def install(self, argv: list[str]) -> None:
         """Has the host run pip, which takes nothing from this kernel but its words."""
-        assert self.programs
-        self.streams.flush()
-        code = self.programs.run(argv, "package", sys.stdout.write, sys.stderr.write, inherits=False)
-        self.streams.flush()
-        self.finish(" ".join(argv), code)
+        self.run(argv, "package", " ".join(argv), inherits=False)
 
-    def finish(self, command: str, code: int) -> None:
+    def run(self, argv: list[str], kind: str, command: str, *, inherits: bool = True) -> None:
+        """Has the host run a program; its output appears as the cell's."""
+        assert self.programs
+        output = hints.Output()
+        self.streams.flush()
+        to = output.to(sys.stdout.write), output.to(sys.stderr.write)
+        code = self.programs.run(argv, kind, *to, inherits=inherits)
+        self.streams.flush()
+        self.finish(command, code, output)
+
+    def finish(self, command: str, code: int, output: hints.Output) -> None:
         """A command has ended with this exit code."""
         self.shell.user_ns["_exit_code"] = code
-        if code and INSTALLS.search(command) and hosts.are_out_of_reach(os.environ):
-            print(NO_NETWORK + (WITH_LAYER if packages.layer else WITHOUT_LAYER), end="", file=sys.stderr)
+        print(hints.of_command(command, code, output), end="", file=sys.stderr)
         if getattr(self.shell, "system_raise_on_error", False) and code:
             raise subprocess.CalledProcessError(code, command)
 
@@ -6805,7 +6954,7 @@ def stop(process: subprocess.Popen[bytes]) -> None:
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
-)py", 6185}},
+)py", 5902}},
 {"shutdown", {R"py("""The end of a kernel: what a Python program does when it ends, without taking the interpreter apart."""
 
 from __future__ import annotations
@@ -7413,9 +7562,9 @@ class Supervisor:
                 env.setdefault("PIP_RETRIES", "0")  # it would wait for nine seconds
             return env
 
-        def directory() -> str | None:
-            asked: str | None = own().get("cwd")
-            return asked
+        def directory() -> tuple[str | None, list[str]]:
+            asked = own()
+            return asked.get("cwd"), asked.get("closed", [])
 
         living, network = self.children.living, bool(request.get("network"))
         outputs = Outputs()
@@ -7587,7 +7736,7 @@ R"py(        # Of each kernel alone: the system counts what is in a namespace am
     supervisor.warm_up = [supervisor.judge_path, *preload.warm_up(kernel)]
     birth = supervisor.serve({**ready, **preload.versions(), "level": kernel.level})
     child.become_kernel(kernel, birth)
-)py", 16501}},
+)py", 16532}},
 {"tools", {R"py("""Calls of MCP tools: ``ToolRunner``, its errors, and what tools answer beside text."""
 
 from __future__ import annotations
@@ -8267,8 +8416,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, NoReturn
 
-    #: The working directory of a kernel; None: that of this process.
-    Directory = Callable[[], str | None]
+    #: The working directory of a kernel (None: that of this process), and paths in it that it must not write to.
+    Directory = Callable[[], tuple[str | None, list[str]]]
     #: The environment of a kernel with this listening socket, if it has one.
     Environment = Callable[[socket.socket | None], dict[str, str]]
     #: Of a kernel's environment: words, environment and directory of a program.
@@ -8403,8 +8552,9 @@ def settle(
     """Does the first steps of a kernel; returns its listening socket."""
     try:
         enter(room.descriptor, NAMESPACES & ~CLONE_NEWPID)
-        go_to(directory(), plan.workspace)
-        rearrange_files(plan, os.getcwd())
+        place, closed = directory()
+        go_to(place, plan.workspace)
+        rearrange_files(plan, os.getcwd(), closed)
         mount_processes()
         give_up_rights(plan)
         listener = hosts.listen() if network else None
@@ -8463,7 +8613,7 @@ def become(program: Program, report: socket.socket) -> NoReturn:
     except BaseException as error:
         fail(report, error, 127)
     os._exit(127)
-)py", 8824}},
+)py", 8924}},
 {"warming", {R"py("""Preparations that make the first error of a kernel as fast as the next ones, in small pieces while nothing runs."""
 
 from __future__ import annotations

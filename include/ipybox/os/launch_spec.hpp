@@ -17,6 +17,7 @@ namespace ipybox {
 struct sandbox_config;
 
 namespace os {
+class closed_files_finder;
 struct confinement;
 class host_programs;
 } // namespace os
@@ -41,6 +42,8 @@ struct launch_spec {
         std::vector<std::filesystem::path> kept = {};
         /// Bytes of each private directory; 0: what the system allows.
         std::uint64_t private_size = 0;
+        /// Finds the files in a kernel's working directory that it must not write to; none: there are none.
+        std::shared_ptr<os::closed_files_finder const> closed = {};
     };
 
     std::vector<std::string> argv;                    ///< program (absolute path) and arguments

@@ -11,6 +11,13 @@
 
 namespace ipybox::detail {
 
+/// So many mounts of a sandbox are for what patterns find. bwrap takes some 2900 in all, but looks at all of them for
+/// each one: four times as many take 16 times as long.
+inline constexpr std::size_t most_found_mounts = 600;
+
+/// So many paths that patterns of `allowRead` find can be read again.
+inline constexpr std::size_t most_allowed_again = 300;
+
 /// The directories at which the paths of a configuration begin.
 struct file_scene {
     std::filesystem::path working_dir;              ///< absolute, without links
@@ -19,6 +26,9 @@ struct file_scene {
     std::vector<guarded_path> placeholders = {};    ///< made by other sandboxes: they count as missing
     std::vector<std::filesystem::path> closed = {}; ///< absolute, of a launch: code must not make those that are
                                                     ///< missing. One that ends with a slash is a directory
+    std::size_t most_mounts = most_found_mounts;    ///< for what patterns find
+    bool is_shared = false; ///< kernels work in directories below, for which each has rules of its own: nothing there
+                            ///< is guarded here, nor is a directory closed as a whole
 };
 
 /**
@@ -32,8 +42,10 @@ struct file_rules {
     std::vector<std::filesystem::path> readable; ///< again, within those that are unreadable
     std::vector<guarded_path> guarded;           ///< within those that are writable
     std::size_t denied_writes = 0;               ///< so many of `guarded`, the first ones, are those of `deny_write`
-    std::vector<std::filesystem::path> absent;   ///< of `deny_read`, and not covered where they are made later
-    std::vector<std::string> notices;            ///< a sentence for each entry that does less than it seems to
+    std::vector<std::filesystem::path> unreadable_later; ///< of `guarded`: what comes there must not be read either
+    std::vector<std::filesystem::path> absent; ///< of `deny_read`, where code cannot make them, and not covered where
+                                               ///< they are made later
+    std::vector<std::string> notices;          ///< a sentence for each entry that does less than it seems to
 };
 
 /// `path` is one of the folders or lies below one. All absolute and normal.

@@ -11,7 +11,7 @@
 namespace ipybox::detail {
 
 /**
- * \brief Empty files and directories that take the place of missing ones, so that a sandbox can mount something there.
+ * \brief Files and directories that take the place of missing ones, so that a sandbox can mount something there.
  * \details They go with the sandbox that holds them. A list of them is in a file of the state directory, which is
  * locked as long as its host lives: what a killed host left behind is removed by the next one. Sandboxes may hold the
  * same ones; the last one removes them.
@@ -27,8 +27,14 @@ class placeholder_journal {
     /// In a directory, which is made if need be.
     [[nodiscard]] static result<placeholder_journal> open_in(std::filesystem::path const& directory);
 
-    /// Removes what killed hosts left behind, and returns what others hold.
-    [[nodiscard]] result<std::vector<guarded_path>> sweep() const;
+    /// The outcome of `sweep`.
+    struct swept {
+        std::vector<guarded_path> held;             ///< by others, which live
+        std::vector<std::filesystem::path> removed; ///< that killed hosts had left behind
+    };
+
+    /// Removes what killed hosts left behind, if it is still as they made it.
+    [[nodiscard]] result<swept> sweep() const;
 
     /// Makes those that are missing, where the user may do that, and keeps them until the last copy of the return value
     /// goes.

@@ -15,14 +15,6 @@ WORK = Group("Files of the working directory that run later")
 
 #: Files that do not exist and must not be made, with what is done to each.
 MISSING = {
-    "bashrc": ".bashrc",
-    "bash_profile": ".bash_profile",
-    "zshrc": ".zshrc",
-    "zprofile": ".zprofile",
-    "profile": ".profile",
-    "gitconfig": ".gitconfig",
-    "gitmodules": ".gitmodules",
-    "ripgreprc": ".ripgreprc",
     "mcp_json": ".mcp.json",
     "envrc": ".envrc",
     "tasks_of_vscode": ".vscode/tasks.json",

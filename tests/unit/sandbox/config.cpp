@@ -45,9 +45,10 @@ bool denies_reading(sandbox_config const& config, std::string_view path) {
 TEST_CASE("sandbox_config: the default writes to the working directory, reads no secrets and reaches no host") {
     sandbox_config const config;
     CHECK(config.filesystem.allow_write == std::vector<path_entry>{{"."}});
-    CHECK(denies_reading(config, ".env"));
     CHECK(denies_reading(config, "**/.env"));
-    CHECK(denies_reading(config, "~/.ssh"));
+    CHECK(denies_reading(config, "**/.env.production"));
+    CHECK(denies_reading(config, "~/.ssh/"));
+    CHECK(denies_reading(config, "~/.git-credentials"));
     CHECK(config.network.allowed_domains.empty());
     CHECK(config.search_depth == 3);
     CHECK_FALSE(config.nested_user_namespaces);

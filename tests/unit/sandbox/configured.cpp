@@ -188,10 +188,11 @@ TEST_CASE("configured: what decides about other programs cannot be changed or ma
             box.write(file);
         INFO(below);
         for (auto const* path :
-             {".envrc", ".bashrc", ".mcp.json", ".vscode/tasks.json", ".claude/commands/x", ".git/hooks/pre-commit",
-              ".git/hooks/new", ".git/config", ".git/config.worktree", ".git/info/attributes", "sub/.bashrc",
-              "sub/repo/.git/config", "sub/repo/.git/hooks/x", ".git/modules/m/hooks/x", ".git/modules/m/config",
-              ".husky/pre-commit", ".github/workflows/new.yml", ".claude/settings.local.json", ".cursor/mcp.json"}) {
+             {".envrc", ".mcp.json", ".vscode/tasks.json", ".claude/commands/x", ".git/hooks/pre-commit",
+              ".git/hooks/new", ".git/commondir", ".git/config", ".git/config.worktree", ".git/info/attributes",
+              "sub/.bashrc", "sub/repo/.git/config", "sub/repo/.git/hooks/x", ".git/modules/m/hooks/x",
+              ".git/modules/m/config", ".husky/pre-commit", ".github/workflows/new.yml", ".claude/settings.local.json",
+              ".cursor/mcp.json"}) {
             INFO(path);
             CHECK(box.run("mkdir -p $(dirname " + std::string(path) + "); echo evil > " + path).code != 0);
         }
@@ -206,7 +207,7 @@ TEST_CASE("configured: what decides about other programs cannot be changed or ma
                   .code == 0);
         CHECK(box.run("python3 -c 'import os; open(\"r\", \"w\"); os.rename(\"r\", \"sub/repo/r\")'").code ==
               0); // one file system
-        for (auto const* none : {".envrc", ".bashrc", ".vscode", ".claude", ".git/modules/m/hooks"})
+        for (auto const* none : {".envrc", ".vscode", ".claude", ".git/modules/m/hooks", ".git/commondir"})
             CHECK_FALSE(fs::exists(box.work() / none));
     }
 }
@@ -232,6 +233,19 @@ TEST_CASE("configured: what is closed is closed by the name of a private link to
         CHECK(ipybox::test::read_file(box.work() / file) == "text");
     }
     CHECK_FALSE(fs::exists(box.work() / "g"));
+}
+
+TEST_CASE("configured: what must not be read is closed where it comes later, too") {
+    NEEDS_BUBBLEWRAP();
+    configured const box(R"({"filesystem": {"denyRead": ["secret", "keys/"]}})");
+    CHECK(box.run("echo x > secret || mkdir keys/x || test -w keys").code != 0);
+    auto const later =
+        bubblewrap_sandbox(*ipybox::sandbox_config::parse(R"({"filesystem": {"denyRead": ["secret", "keys/"]}})"))
+            .wrap(shell("cat secret keys/x; echo end", box.work()));
+    REQUIRE(later);
+    box.write("secret");
+    box.write("keys/x");
+    CHECK(sandbox_test::run(*later).output.find("text") == std::string::npos);
 }
 
 TEST_CASE("configured: a repository cannot be made where there is none") {
@@ -311,7 +325,7 @@ TEST_CASE("configured: a description says what a configuration means here") {
     auto const work = fs::canonical(box.work());
     CHECK(seen->writable == std::vector<fs::path>{work});
     CHECK(seen->masked == std::vector<fs::path>{work / "sub/.env"});
-    CHECK(seen->absent == std::vector<fs::path>{work / "nothing"});
+    CHECK(std::find(seen->read_only.begin(), seen->read_only.end(), work / "nothing") != seen->read_only.end());
     CHECK(std::find(seen->read_only.begin(), seen->read_only.end(), work / ".envrc") != seen->read_only.end());
     CHECK(seen->notices ==
           std::vector<std::string>{"allowPty is meant for macOS", "allowWrite none has no effect: it does not exist"});

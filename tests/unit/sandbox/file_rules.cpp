@@ -94,7 +94,7 @@ TEST_CASE("file_rules: paths begin at the working directory or at home, and lose
     std::sort(closed.begin(), closed.end());
     CHECK(closed == paths{here.home / "outside", here.home / "outside/key", here.work / "a[b]", here.work / "real/key",
                           here.work / "x1", here.work / "x2"});
-    CHECK(rules.absent == paths{here.home / "nothing"});
+    CHECK(rules.absent == paths{here.home / "nothing"}); // where code cannot make it
     CHECK(rules.writable == paths{here.work});
 }
 
@@ -155,16 +155,17 @@ TEST_CASE("file_rules: files that decide about other programs are guarded where 
                              "sub/.vscode/tasks.json", "sub/.claude/settings.json", ".git/HEAD", "../.bashrc"})
         here.make(file);
     auto const rules = here.rules({.deny_read = {}, .allow_write = {{"."}}});
-    for (auto const* name : {".envrc", ".bashrc", ".mcp.json", ".vscode", ".claude", ".git/hooks", ".git/config",
-                             ".git/info", ".zed", ".cursor", ".gemini", ".codex", "sub/.bashrc", "sub/repo/.git/config",
-                             "sub/repo/.git/hooks", "sub/.vscode", "sub/.claude"}) {
+    for (auto const* name : {".envrc", ".mcp.json", ".vscode", ".claude", ".git/hooks", ".git/config", ".git/info",
+                             ".git/commondir", ".zed", ".cursor", ".gemini", ".codex", "sub/.bashrc",
+                             "sub/repo/.git/config", "sub/repo/.git/hooks", "sub/.vscode", "sub/.claude"}) {
         INFO(name);
         CHECK(guards(rules, here.work / name));
     }
-    for (auto const* name : {"a/b/c/.bashrc", "node_modules/x/.bashrc", ".git", ".claude/commands", "../.bashrc"})
+    for (auto const* name :
+         {".bashrc", ".gitconfig", "a/b/c/.bashrc", "node_modules/x/.bashrc", ".git", ".claude/commands", "../.bashrc"})
         CHECK_FALSE(guards(rules, (here.work / name).lexically_normal()));
     CHECK(holds(rules.guarded, guarded_path{here.work / ".claude", a_directory}));
-    CHECK(holds(rules.guarded, guarded_path{here.work / ".envrc"}));
+    CHECK(holds(rules.guarded, guarded_path{here.work / ".envrc", a_directory})); // git stages none
     CHECK_FALSE(guards(here.rules({.deny_read = {}, .allow_write = {{"."}}, .allow_git_config = true}),
                        here.work / ".git/config"));
     CHECK(here.rules({.deny_read = {}, .allow_write = {}}).guarded.empty());
@@ -310,4 +311,49 @@ TEST_CASE("file_rules: of what a launch has closed, that which is missing is gua
     CHECK(holds(rules->guarded, guarded_path{here.work / "held"})); // of another sandbox, which may end before
     CHECK_FALSE(guards(*rules, here.work / "there"));
     CHECK_FALSE(guards(*rules, here.home / "elsewhere"));
+}
+
+TEST_CASE("file_rules: with more files than can be closed one by one, their directory is closed and told") {
+    fixture const here;
+    for (int i = 0; i < 800; ++i) here.make("many/d" + std::to_string(i) + "/.npmrc");
+    here.make("few/.npmrc");
+    here.make(".npmrc");
+    auto const rules = here.rules({.deny_read = {}, .allow_write = {{"."}}});
+    CHECK(holds(rules.guarded, guarded_path{here.work / "many", a_directory}));
+    for (auto const* name : {"few/.npmrc", ".npmrc"}) CHECK(guards(rules, here.work / name));
+    CHECK_FALSE(guards(rules, here.work / "many/d0/.npmrc"));
+    CHECK_FALSE(guards(rules, here.work));
+    CHECK(notes(rules, (here.work / "many").string() + " is read-only: more files"));
+}
+
+TEST_CASE("file_rules: files directly in the working directory's directories stay open beyond what can be closed") {
+    fixture const here;
+    for (int i = 0; i < 1500; ++i) here.make("d" + std::to_string(i) + "/.env");
+    auto const rules = here.rules({.deny_read = {{"**/.env"}}, .allow_write = {{"."}}});
+    CHECK(rules.unreadable.size() == ipybox::detail::most_found_mounts);
+    CHECK(notes(rules, "900 files stay open, as no more can be closed"));
+}
+
+TEST_CASE("file_rules: so many paths are opened again, and not one more") {
+    fixture const here;
+    for (std::size_t i = 0; i < ipybox::detail::most_allowed_again; ++i) here.make("open" + std::to_string(i));
+    sandbox_config::file_access const files{.deny_read = {}, .allow_read = {{"open*"}}, .allow_write = {}};
+    CHECK(here.rules(files).readable.size() == ipybox::detail::most_allowed_again);
+    here.make("open-more");
+    CHECK(here.rules(files).readable.size() == ipybox::detail::most_allowed_again);
+}
+
+TEST_CASE("file_rules: what must not be read and is missing is guarded where code could make it") {
+    fixture const here;
+    auto const rules =
+        here.rules({.deny_read = {{"secret"}, {"keys/"}, {"~/.ssh/"}, {"*.pem"}}, .allow_write = {{"."}}});
+    CHECK(holds(rules.guarded, guarded_path{here.work / "secret"}));
+    CHECK(holds(rules.guarded, guarded_path{here.work / "keys", a_directory}));
+    CHECK(rules.unreadable_later == paths{here.work / "secret", here.work / "keys"});
+    CHECK(rules.absent == paths{here.home / ".ssh"});
+    auto const of_home = here.rules({.deny_read = sandbox_config().filesystem.deny_read, .allow_write = {{"~"}}});
+    for (auto const* name : {".ssh", ".aws", ".kube", ".docker"})
+        CHECK(holds(of_home.guarded, guarded_path{here.home / name, a_directory}));
+    CHECK(holds(of_home.guarded, guarded_path{here.home / ".git-credentials"}));
+    CHECK_FALSE(guards(here.rules(sandbox_config().filesystem), here.work / ".env")); // only those that exist
 }

@@ -218,14 +218,16 @@ TEST_CASE("landlock: grants of a launch") {
 
 TEST_CASE("landlock: what a configuration means is described") {
     scratch_dir const work;
-    auto const seen = landlock_sandbox().describe(work.path());
+    sandbox_config config;
+    config.filesystem.deny_read.push_back({"secret"});
+    auto const seen = landlock_sandbox(config).describe(work.path());
     REQUIRE(seen);
     CHECK(seen->writable == std::vector<fs::path>{work.path()});
     CHECK(is_among("/usr", seen->only_readable));
     CHECK(seen->read_only.empty());
     CHECK(contains(seen->text(), "readable, and nothing else: /usr"));
     CHECK(contains(seen->text(), "Landlock cannot close them"));
-    CHECK(is_among(work.path() / ".env", seen->absent));
+    CHECK(is_among(work.path() / "secret", seen->absent));
 }
 
 TEST_CASE("landlock: the private directory goes with the sandbox, and the next one removes what was left behind") {

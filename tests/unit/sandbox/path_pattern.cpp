@@ -4,9 +4,12 @@
 #include <support/catch.hpp>
 #include <support/scratch_dir.hpp>
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <set>
 #include <string>
@@ -15,6 +18,7 @@
 namespace {
 
 using ipybox::detail::find_paths;
+using ipybox::detail::found_path;
 using ipybox::detail::path_pattern;
 using ipybox::detail::pattern_part;
 using ipybox::detail::pattern_reach;
@@ -47,7 +51,7 @@ std::set<std::string> found(fs::path const& in, std::string_view text, pattern_r
     auto const hits = find_paths({pattern_of(in, text, reach)}, 10'000);
     REQUIRE(hits);
     std::set<std::string> all;
-    for (auto const& [path, pattern] : *hits) all.insert(path.lexically_relative(in).string());
+    for (auto const& [path, pattern] : hits->found) all.insert(path.lexically_relative(in).string());
     return all;
 }
 
@@ -134,32 +138,48 @@ TEST_CASE("path_search: its reach can be limited") {
     CHECK(found(at, "**/x").contains("node_modules/x"));
 }
 
-TEST_CASE("path_search: several patterns are one walk, and its length has a bound") {
+TEST_CASE("path_search: several patterns are one walk, and what there is too much of is told") {
     scratch_dir const dir;
     for (int i = 0; i < 40; ++i) make(dir.path() / ("d" + std::to_string(i % 4)) / std::to_string(i));
     auto const twice = {pattern_of(dir.path(), "**/1"), pattern_of(dir.path(), "**/*1")};
     auto const within = find_paths(twice, 44);
     REQUIRE(within);
-    CHECK(within->size() == 6); // 1 twice; d1, 11, 21, 31
+    CHECK(within->found.size() == 6); // 1 twice; d1, 11, 21, 31
+    CHECK(within->not_read.empty());
     auto const beyond = find_paths(twice, 43);
-    REQUIRE_FALSE(beyond);
-    CHECK(beyond.error() == ipybox::errc::invalid_argument);
-    CHECK(beyond.error().text().find("search more than 43 files below " + dir.path().string()) != std::string::npos);
+    REQUIRE(beyond);
+    CHECK(beyond->not_read.size() == 1);
+    auto const none = find_paths(twice, 4); // the directories
+    REQUIRE(none);
+    CHECK(none->not_read.size() == 4);
+    CHECK(std::ranges::count(none->found, dir.path() / "d1/1", &found_path::path) == 2); // by its name
 }
 
-TEST_CASE("path_search: so many paths may fit, and not one more") {
+TEST_CASE("path_search: in a directory of 100,000 files names are found, and those of the next one") {
     scratch_dir const dir;
-    auto const all = {pattern_of(dir.path(), "*")};
-    for (std::size_t i = 0; i < ipybox::detail::most_found; ++i) make(dir.path() / std::to_string(i));
-    auto const within = find_paths(all, 1'000'000);
-    REQUIRE(within);
-    CHECK(within->size() == ipybox::detail::most_found);
-    make(dir.path() / "one more");
-    auto const beyond = find_paths(all, 1'000'000);
-    REQUIRE_FALSE(beyond);
-    CHECK(beyond.error() == ipybox::errc::invalid_argument);
-    CHECK(beyond.error().text().find("fit more than 3000 files below " + dir.path().string() +
-                                     "; name the directories of the files") != std::string::npos);
+    for (std::size_t i = 0; i <= ipybox::detail::most_names_in_directory; ++i)
+        REQUIRE(::mknod((dir.path() / ("f" + std::to_string(i))).c_str(), S_IFREG | 0600, 0) == 0);
+    make(dir.path() / "name");
+    make(dir.path() / "below/name");
+    auto const hits = find_paths({pattern_of(dir.path(), "**/name"), pattern_of(dir.path(), "below/name*")}, 1'000'000);
+    REQUIRE(hits);
+    CHECK(hits->not_read == std::vector<fs::path>{dir.path()});
+    CHECK(std::ranges::count(hits->found, dir.path() / "name", &found_path::path) >= 1);
+}
+
+TEST_CASE("path_search: a directory that is deeper than any path reaches is passed over") {
+    scratch_dir const dir;
+    auto const name = std::string(250, 'd');
+    auto below = ::open(dir.path().c_str(), O_RDONLY | O_DIRECTORY);
+    for (int i = 0; i < 20; ++i) {
+        REQUIRE(::mkdirat(below, name.c_str(), 0700) == 0);
+        auto const next = ::openat(below, name.c_str(), O_RDONLY | O_DIRECTORY);
+        ::close(below);
+        below = next;
+    }
+    ::close(below);
+    CHECK(found(dir.path(), "**/name").empty());
+    CHECK(std::system(("rm -rf '" + dir.path().string() + "/" + name + "'").c_str()) == 0);
 }
 
 TEST_CASE("path_search: a directory that may not be read counts as found") {

@@ -2,6 +2,7 @@
 #include <ipybox/sandbox/placeholder_journal.hpp>
 
 #include <support/catch.hpp>
+#include <support/files.hpp>
 #include <support/scratch_dir.hpp>
 
 #include <fcntl.h>
@@ -49,7 +50,7 @@ struct placed {
     std::size_t held() const {
         auto const there = journal.sweep();
         REQUIRE(there);
-        return there->size();
+        return there->held.size();
     }
 
     bool is_clean() const { return fs::is_empty(work) && journals() == 0; }
@@ -119,6 +120,58 @@ TEST_CASE("placeholders: what a killed host left behind is removed by the next o
     CHECK(here.held() == 0);
     CHECK(fs::exists(here.work / ".bashrc"));
     CHECK_FALSE(fs::exists(here.work / ".git"));
+}
+
+TEST_CASE("placeholders: what was removed is told, and a file that says `.` is one") {
+    placed const here;
+    auto const commondir = here.work / "commondir";
+    std::vector<guarded_path> const wanted{{commondir, guarded_path::kind::dot_file}};
+    auto held = here.journal.hold(wanted);
+    REQUIRE(held);
+    CHECK(ipybox::test::read_file(commondir) == ".\n");
+    held->reset();
+    CHECK(here.is_clean());
+
+    here.hold_and_die();
+    auto const swept = here.journal.sweep();
+    REQUIRE(swept);
+    CHECK(swept->removed == std::vector<fs::path>{here.work / ".git", here.work / ".bashrc"});
+    CHECK(here.journal.sweep()->removed.empty());
+}
+
+TEST_CASE("placeholders: git passes over a file that stands for a missing one, and its patterns are as before") {
+    for (auto const* const own : {"", "*.log", "*.log\n"}) {
+        INFO(own);
+        placed const here;
+        auto const exclude = here.work / ".git/info/exclude";
+        if (*own) {
+            fs::create_directories(exclude.parent_path());
+            std::ofstream(exclude) << own;
+        }
+        auto const wanted =
+            std::vector<guarded_path>{{here.work / ".git", guarded_path::kind::directory}, {here.work / "a b*"}};
+        auto held = here.journal.hold(wanted);
+        REQUIRE(held);
+        auto again = here.journal.hold(wanted);
+        REQUIRE(again);
+        CHECK(ipybox::test::read_file(exclude).ends_with("# ipybox: a placeholder while a sandbox lives\n/a\\ b\\*\n"));
+        held->reset();
+        CHECK(ipybox::test::read_file(exclude).find("/a") != std::string::npos); // another one holds it
+        again->reset();
+        CHECK(here.journals() == 0);
+        CHECK(fs::exists(here.work / ".git") == (*own != 0));
+        if (*own) CHECK(ipybox::test::read_file(exclude).starts_with("*.log"));
+    }
+}
+
+TEST_CASE("placeholders: patterns of git are not written through a link that code may have made") {
+    placed const here;
+    fs::create_directories(here.work / ".git");
+    std::ofstream(here.dir.path() / "exclude") << "";
+    fs::create_directory_symlink(here.dir.path(), here.work / ".git/info");
+    auto const held = here.journal.hold({{here.work / "x"}});
+    REQUIRE(held);
+    CHECK(fs::is_empty(here.dir.path() / "exclude"));
 }
 
 TEST_CASE("placeholders: a host that lives keeps what a killed one shared with it") {

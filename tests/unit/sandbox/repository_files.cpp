@@ -41,10 +41,11 @@ TEST_CASE("repository_files: hooks and settings, also those that are missing") {
     repository const here;
     auto const found = deciding_files_of(here.git, git_settings::guarded);
     CHECK(found == std::vector<guarded_path>{{here.git / "hooks", guarded_path::kind::directory},
+                                             {here.git / "commondir", guarded_path::kind::dot_file},
                                              {here.git / "config.worktree"},
                                              {here.git / "info/attributes"},
                                              {here.git / "config"}});
-    CHECK(deciding_files_of(here.git, git_settings::open).size() == 3);
+    CHECK(deciding_files_of(here.git, git_settings::open).size() == 4);
 }
 
 TEST_CASE("repository_files: those of submodules and worktrees") {
@@ -90,17 +91,17 @@ TEST_CASE("repository_files: submodules that are too deep or too many close the 
 
 TEST_CASE("repository_files: so many worktrees and paths of submodules are guarded one by one") {
     repository const here;
-    for (int i = 0; i < 300; ++i) fs::create_directories(here.git / "worktrees" / std::to_string(i));
-    for (int i = 0; i < 250; ++i) here.make("modules/" + std::to_string(i) + "/HEAD"); // four paths each
-    CHECK(here.names("worktrees/299/commondir"));
-    CHECK(here.names("modules/249/hooks"));
+    for (int i = 0; i < 100; ++i) fs::create_directories(here.git / "worktrees" / std::to_string(i));
+    for (int i = 0; i < 80; ++i) here.make("modules/" + std::to_string(i) + "/HEAD"); // five paths each
+    CHECK(here.names("worktrees/99/commondir"));
+    CHECK(here.names("modules/79/hooks"));
     CHECK_FALSE(here.names("worktrees"));
     CHECK_FALSE(here.names("modules"));
     fs::create_directories(here.git / "worktrees/more");
     here.make("modules/more/HEAD");
     CHECK(here.names("worktrees"));
     CHECK(here.names("modules"));
-    CHECK(deciding_files_of(here.git, git_settings::guarded).size() == 6);
+    CHECK(deciding_files_of(here.git, git_settings::guarded).size() == 7);
 }
 
 TEST_CASE("repository_files: a directory of hooks that the settings name, in settings of 1 MiB") {

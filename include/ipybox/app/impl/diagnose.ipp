@@ -10,12 +10,14 @@
 #include <ipybox/kernel/interpreter.hpp>
 #include <ipybox/os/host_programs.hpp>
 #include <ipybox/sandbox/bubblewrap_sandbox.hpp>
+#include <ipybox/sandbox/placeholder_journal.hpp>
 #include <ipybox/sandbox/sandbox_report.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <future>
 #include <memory>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -86,6 +88,17 @@ IPYBOX_DECL finding_group check_directories(std::filesystem::path const& working
     return group;
 }
 
+/// What sandboxes of killed hosts have left behind, which is removed; none where there was nothing.
+inline std::optional<finding> remove_placeholders(os::host_environment const& host) {
+    auto const journal = placeholder_journal::open(host);
+    auto const swept = journal ? journal->sweep() : result<placeholder_journal::swept>(failure(journal.error()));
+    if (!swept) return finding{.name = "placeholders", .state = finding_state::fails, .gap = swept.error().text()};
+    if (swept->removed.empty()) return std::nullopt;
+    std::string note = "removed what a killed run left behind:";
+    for (auto const& path : swept->removed) note.append(" ").append(path.string());
+    return finding{.name = "placeholders", .state = finding_state::works, .note = std::move(note)};
+}
+
 /// The findings about kernels: which policies are needed, once it is known which of them work.
 inline void mark_needed(finding_group& kernels, std::string const& wanted) {
     auto const named = [&kernels](std::string_view name) {
@@ -117,6 +130,7 @@ IPYBOX_DECL diagnosis diagnose(diagnose_options const& options, std::stop_token 
 
     diagnosis result;
     result.sandbox = options.sandbox;
+    auto placeholders = detail::remove_placeholders(host->environment());
     result.libraries = library_versions();
     result.sandboxes = sandbox_report::make(bubblewrap_sandbox(), host);
 
@@ -132,6 +146,7 @@ IPYBOX_DECL diagnosis diagnose(diagnose_options const& options, std::stop_token 
     for (auto& answer : answers) programs.findings.push_back(answer.get());
     result.groups.push_back(std::move(programs));
     result.groups.push_back(detail::check_directories(working_dir));
+    if (placeholders) result.groups.back().findings.push_back(*std::move(placeholders));
     constexpr std::chrono::milliseconds longest_lookup = std::chrono::seconds(5);
     result.groups.push_back(detail::check_network(std::min(options.program_bound, longest_lookup)));
     return result;

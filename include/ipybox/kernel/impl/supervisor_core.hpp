@@ -33,7 +33,18 @@ using json = nlohmann::json;
 /// A process that the supervisor started: what its handles share. `status` and `waiters` belong to the core's executor.
 class supervised_state {
   public:
-    supervised_state(std::shared_ptr<supervisor_core> c, int p) : core(std::move(c)), pid(p) {}
+    struct watch {
+        std::optional<exit_status> status;
+        std::vector<completion<exit_status>> waiters;
+        std::shared_ptr<os::cgroup const> group; ///< of a kernel, until its end; none where there are no groups
+        std::shared_ptr<void const> keeps;       ///< what stands in its directory, until its end
+
+        /// The process has ended.
+        void let_go() { group.reset(), keeps.reset(); }
+    };
+
+    supervised_state(std::shared_ptr<supervisor_core> c, int p, std::shared_ptr<watch> w)
+        : core(std::move(c)), pid(p), ending(std::move(w)) {}
     supervised_state(supervised_state const&) = delete;
     supervised_state& operator=(supervised_state const&) = delete;
     ~supervised_state();
@@ -47,13 +58,8 @@ class supervised_state {
     /// Of a forked kernel: the reading ends of the pipes that are its descriptors 1 and 2.
     std::array<os::unique_fd, 2> outputs;
 
-    struct watch {
-        std::optional<exit_status> status;
-        std::vector<completion<exit_status>> waiters;
-        std::shared_ptr<os::cgroup const> group; ///< of a kernel, until its end; none where there are no groups
-    };
     // Outlives the handles, so that a process whose handles are gone is still known until its end.
-    std::shared_ptr<watch> const ending = std::make_shared<watch>();
+    std::shared_ptr<watch> const ending;
 };
 
 /**
@@ -134,10 +140,10 @@ class supervisor_core : public std::enable_shared_from_this<supervisor_core> {
     void tell_of(int pid, Make make);
 
     void ensure_started();
-    [[nodiscard]] result<void> add_network(json& message) const;
     [[nodiscard]] result<std::shared_ptr<os::cgroup const>> add_group(json& message,
                                                                       std::vector<os::unique_fd>& descriptors);
-    [[nodiscard]] result<supervised_process> started(json const& answer, std::shared_ptr<os::cgroup const> group);
+    [[nodiscard]] result<supervised_process> started(json const& answer,
+                                                     std::shared_ptr<supervised_state::watch> ending);
     void adopt(launched_supervisor started);
     void request(json message, std::vector<os::unique_fd> descriptors, answer_function answer);
     void flush();
@@ -167,9 +173,9 @@ class supervisor_core : public std::enable_shared_from_this<supervisor_core> {
     bool started_ = false;
     std::optional<supervisor_info> info_;
     std::optional<error> failure_;
-    std::shared_ptr<sandbox_config const> network_; ///< hosts that its kernels may reach by name
-    bool keeps_apart_ = false;                      ///< kernels live within walls
-    std::vector<os::unique_fd> arrived_;            ///< descriptors that came with the message that is being dispatched
+    std::shared_ptr<sandbox_config const> network_;  ///< hosts that its kernels may reach by name
+    std::optional<launch_spec::kernel_walls> walls_; ///< between its kernels; none: no walls
+    std::vector<os::unique_fd> arrived_; ///< descriptors that came with the message that is being dispatched
     std::int64_t last_id_ = 0;
     std::deque<outgoing> outbox_;
     bool sending_ = false;

@@ -84,31 +84,22 @@ IPYBOX_DECL void supervisor_core::start_process(json message, std::vector<os::un
     auto make = [message = std::move(message), fds = std::move(descriptors)](supervisor_core& core,
                                                                              auto const& answer) mutable {
         core.ensure_started(); // it says whether there are hosts to be reached
-        if (auto added = core.add_network(message); !added) return (*answer)(failure(added));
+        if (auto added = add_network(message, core.network_ != nullptr); !added) return (*answer)(failure(added));
         auto group = core.add_group(message, fds);
         if (!group) return (*answer)(failure(group));
-        core.request(std::move(message), std::move(fds),
-                     [weak = core.weak_from_this(), answer, group = std::move(*group)](result<json> reply) {
-                         auto const here = weak.lock();
-                         if (!reply) return (*answer)(failure(reply));
-                         if (!here) return (*answer)(failure(errc::not_running));
-                         // Too late for the caller, the handle is dropped here and the process ends with it.
-                         (*answer)(here->started(*reply, group));
-                     });
+        auto keeps = add_closed_files(message, core.walls_);
+        if (!keeps) return (*answer)(failure(keeps));
+        auto const ending = std::make_shared<supervised_state::watch>();
+        ending->group = std::move(*group), ending->keeps = std::move(*keeps);
+        core.request(std::move(message), std::move(fds), [weak = core.weak_from_this(), answer, ending](auto reply) {
+            auto const here = weak.lock();
+            if (!reply) return (*answer)(failure(reply));
+            if (!here) return (*answer)(failure(errc::not_running));
+            // Too late for the caller, the handle is dropped here and the process ends with it.
+            (*answer)(here->started(*reply, ending));
+        });
     };
     request_of(std::move(done), bound, std::move(stop), std::move(make));
-}
-
-/// If hosts can be reached by name, a kernel that is forked gets a socket for that. A foreign kernel gets none: no
-/// session serves it.
-IPYBOX_DECL result<void> supervisor_core::add_network(json& message) const {
-    auto const& operation = message["op"];
-    if (!network_ || (operation != "fork" && operation != "spawn")) return {};
-    if (operation == "spawn")
-        return failure(errc::invalid_argument, "hosts can be opened for the default kernel alone: use "
-                                               "socketpair_transport, or leave network/allowedDomains empty");
-    message["network"] = true;
-    return {};
 }
 
 /// Makes the control group of a kernel and its processes, and adds the file by which they enter it.
@@ -127,13 +118,12 @@ supervisor_core::add_group(json& message, std::vector<os::unique_fd>& descriptor
 }
 
 IPYBOX_DECL result<supervised_process> supervisor_core::started(json const& answer,
-                                                                std::shared_ptr<os::cgroup const> group) {
+                                                                std::shared_ptr<supervised_state::watch> ending) {
     auto arrived = std::exchange(arrived_, {});
     auto const pid = answer.find("pid");
     if (pid == answer.end() || !pid->is_number_integer())
         return failure(errc::protocol_error, "the supervisor's answer has no pid");
-    auto state = std::make_shared<supervised_state>(shared_from_this(), pid->get<int>());
-    state->ending->group = std::move(group);
+    auto state = std::make_shared<supervised_state>(shared_from_this(), pid->get<int>(), std::move(ending));
     processes_[state->pid] = state->ending;
     auto next = arrived.begin();
     if (network_ && next != arrived.end()) {
@@ -218,7 +208,7 @@ IPYBOX_DECL void supervisor_core::ensure_started() {
 
 IPYBOX_DECL void supervisor_core::adopt(launched_supervisor started) {
     network_ = std::move(started.network);
-    keeps_apart_ = started.keeps_apart;
+    walls_ = std::move(started.walls);
     if (auto adopted = process_.adopt(started); !adopted) return fail(std::move(adopted).error());
     control_unforked_ = os::unforked(started.control.get());
     control_.assign(started.control.release());
@@ -236,18 +226,19 @@ IPYBOX_DECL void supervisor_core::request(json message, std::vector<os::unique_f
     if (failure_) return answer(failure(*failure_));
     auto const id = ++last_id_;
     message["id"] = id;
+    auto closed = take_member(message, "closed"); // goes into a file, as long as it may be
     auto bytes = json_of_bytes(message);
     if (bytes.size() > largest_datagram)
         return answer(
             failure(error(errc::message_too_large, "the environment or the arguments of a process exceed 128 KiB")
                         .with_cause(std::make_error_code(std::errc::argument_list_too_long))));
-    if (keeps_apart_) {
+    if (walls_) {
         answer = [directory = jupyter::message::field(message, "cwd"), program = program_of(message),
                   then = std::move(answer)](result<json> reply) {
             if (!reply) reply = failure(with_name(reply.error(), directory, program));
             then(std::move(reply));
         };
-        auto own = take_own_part(message);
+        auto own = take_own_part(message, std::move(closed));
         if (!own) return answer(failure(own));
         if (*own) descriptors.push_back(std::move(*own));
         bytes = json_of_bytes(message);
@@ -360,7 +351,7 @@ IPYBOX_DECL void supervisor_core::on(supervisor_message::exited const& e) {
     auto const ending = std::move(found->second);
     processes_.erase(found);
     if (ending->group && status.signal == SIGKILL) status.exceeded = ending->group->exceeded_memory();
-    ending->group.reset();
+    ending->let_go();
     ending->status = status;
     for (auto& waiter : std::exchange(ending->waiters, {})) waiter(status);
 }
@@ -375,7 +366,7 @@ IPYBOX_DECL void supervisor_core::fail(error why) {
     for (auto const& waiter : std::exchange(ready_waiters_, {})) (*waiter)(failure(*failure_));
     for (auto const& [id, answer] : std::exchange(answers_, {})) answer(failure(*failure_));
     for (auto const& [pid, ending] : std::exchange(processes_, {})) {
-        ending->group.reset();
+        ending->let_go();
         ending->status.emplace();
         for (auto& waiter : std::exchange(ending->waiters, {})) waiter(exit_status());
     }

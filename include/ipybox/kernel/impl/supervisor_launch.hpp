@@ -8,6 +8,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace ipybox::detail {
@@ -21,7 +22,7 @@ struct launched_supervisor {
     std::string program; ///< the interpreter, or what the sandbox has put in front of it
     std::shared_ptr<void const> kept;
     std::shared_ptr<sandbox_config const> network;
-    bool keeps_apart;                           ///< its kernels live within walls
+    std::optional<launch_spec::kernel_walls> walls; ///< between its kernels; none: no walls
     std::shared_ptr<supervisor_cgroups> groups; ///< in which it and its kernels are; none where there are to be none
 };
 

@@ -190,7 +190,7 @@ inline result<launched_supervisor> launch(supervisor_options const& options, std
                                std::make_shared<std::pair<std::shared_ptr<void const>, std::shared_ptr<void const>>>(
                                    std::move(caches), std::move(wrapped->keeps)),
                                std::move(wrapped->network),
-                               wrapped->walls.has_value(),
+                               std::move(wrapped->walls),
                                std::move(groups)};
 }
 

@@ -1,13 +1,16 @@
 #pragma once
 
+#include <ipybox/os/closed_files.hpp>
 #include <ipybox/os/host_programs.hpp>
 #include <ipybox/os/lies_in.hpp>
+#include <ipybox/os/mount_table.hpp>
 #include <ipybox/sandbox/bubblewrap_mounts.hpp>
 #include <ipybox/sandbox/bubblewrap_preflight.hpp>
 #include <ipybox/sandbox/bubblewrap_sandbox.hpp>
 #include <ipybox/sandbox/configured_rules.hpp>
 #include <ipybox/sandbox/device_files.hpp>
 #include <ipybox/sandbox/file_rules.hpp>
+#include <ipybox/sandbox/git_exclude.hpp>
 #include <ipybox/sandbox/hide_variables.hpp>
 #include <ipybox/sandbox/launch_host.hpp>
 #include <ipybox/sandbox/parent_proxy_url.hpp>
@@ -141,9 +144,35 @@ inline result<void> open_paths(bubblewrap_mounts& mounts, file_rules const& rule
 
 /// Closes, in what is open, all that must not be written to or not be read.
 inline void close_paths(bubblewrap_mounts& mounts, file_rules const& rules, launch_spec const& spec) {
-    for (auto const& guarded : rules.guarded) mounts.add_read_only(guarded.path);
+    for (auto const* paths : {&rules.unreadable_later, &spec.hidden})
+        for (auto const& path : *paths) mounts.add_hidden(path);
+    for (auto const& guarded : rules.guarded) mounts.add_read_only(guarded.path); // but those that are hidden
     for (auto const& path : spec.read_only) mounts.add_read_only(path);
-    for (auto const& path : spec.hidden) mounts.add_hidden(path);
+}
+
+/// Closes the same files where another mount of their file system shows them.
+inline void close_other_names(bubblewrap_mounts& mounts, file_rules const& rules, launch_spec const& spec,
+                              std::filesystem::path const& working_dir) {
+    auto const table = os::mount_table::now();
+    std::vector<std::filesystem::path> apart;
+    if (spec.keeps_kernels_apart) apart.push_back(working_dir); // which kernels see by its own name, and a part of it
+    for (auto const* secrets : {&rules.unreadable, &rules.unreadable_later, &spec.hidden, &std::as_const(apart)})
+        for (auto const& path : *secrets)
+            for (auto const& name : table.other_names(path)) mounts.add_hidden(name);
+    for (auto const& guarded : rules.guarded)
+        for (auto const& name : table.other_names(guarded.path)) mounts.add_read_only(name);
+    for (auto const& path : spec.read_only)
+        for (auto const& name : table.other_names(path)) mounts.add_read_only(name);
+}
+
+/// Placeholders, and files that cannot be read: git within the sandbox must pass over them.
+inline std::vector<std::filesystem::path> unusable_for_git(file_rules const& rules, launch_spec const& spec) {
+    auto paths = rules.unreadable;
+    paths.insert(paths.end(), spec.hidden.begin(), spec.hidden.end());
+    std::error_code ignored;
+    for (auto const& guarded : rules.guarded)
+        if (std::filesystem::is_empty(guarded.path, ignored)) paths.push_back(guarded.path);
+    return paths;
 }
 
 /// The program and the flags that work here.
@@ -156,6 +185,39 @@ inline result<std::vector<std::string>> bubblewrap_command(std::filesystem::path
     if (usable) usable->insert(usable->begin(), program->string());
     return usable;
 }
+
+/// Finds the files in the working directory of a kernel within walls that it must not write to: those of its own
+/// projects alone, by which no other kernel is held up.
+class files_of_kernels : public os::closed_files_finder {
+  public:
+    /// \param scene of all kernels
+    files_of_kernels(sandbox_config const& config, placeholder_journal journal, file_scene scene,
+                     std::vector<std::filesystem::path> writable)
+        : own_(config), journal_(std::move(journal)), scene_(std::move(scene)), writable_(std::move(writable)) {
+        own_.filesystem = {.deny_read = {}, .allow_write = {{"."}}};
+        own_.filesystem.allow_git_config = config.filesystem.allow_git_config;
+    }
+
+    [[nodiscard]] result<os::closed_files> find(std::filesystem::path const& working_dir) const override {
+        os::closed_files closed;
+        std::error_code missing; // the start says so
+        auto const real = std::filesystem::canonical(working_dir, missing);
+        if (missing || !lies_in_one(real, writable_)) return closed;
+        auto const rules = configured_rules(own_, journal_, {real, scene_.home, scene_.most_entries});
+        if (!rules) return failure(rules.error());
+        auto held = journal_.hold(rules->guarded);
+        if (!held) return failure(held);
+        for (auto const& guarded : rules->guarded) closed.relative.push_back(guarded.path.lexically_relative(real));
+        closed.keeps = *std::move(held);
+        return closed;
+    }
+
+  private:
+    sandbox_config own_;
+    placeholder_journal journal_;
+    file_scene scene_;
+    std::vector<std::filesystem::path> writable_;
+};
 
 inline launch_spec::kernel_walls walls_of(bubblewrap_sandbox::options const& options, file_rules const& rules,
                                           launch_spec const& spec, std::filesystem::path const& working_dir,
@@ -186,8 +248,10 @@ IPYBOX_DECL result<launch_spec> bubblewrap_sandbox::wrap(launch_spec spec) const
     if (!working_dir) return failure(working_dir.error());
     auto const journal = detail::placeholder_journal::open(host->environment());
     if (!journal) return failure(journal.error());
-    auto const rules = detail::configured_rules(config_, options_.most_searched, *working_dir, *journal,
-                                                host->environment().home(), &spec);
+    detail::file_scene scene{
+        *working_dir, host->environment().home(), options_.most_searched, {}, detail::closed_paths_of(spec)};
+    scene.is_shared = spec.keeps_kernels_apart;
+    auto const rules = detail::configured_rules(config_, *journal, scene);
     if (!rules) return failure(rules.error());
     if (auto opened = detail::open_paths(mounts, *rules, spec, *working_dir); !opened) return failure(opened);
 
@@ -196,6 +260,8 @@ IPYBOX_DECL result<launch_spec> bubblewrap_sandbox::wrap(launch_spec spec) const
     auto for_program = spec.allow;
     if (spec.keeps_kernels_apart) {
         spec.walls = detail::walls_of(options_, *rules, spec, *working_dir, private_dirs);
+        spec.walls->closed =
+            std::make_shared<detail::files_of_kernels>(config_, *journal, std::move(scene), rules->writable);
         for_program.push_back(system_access::user_namespaces);
     }
     auto filter = detail::system_call_filter(for_program);
@@ -211,6 +277,7 @@ IPYBOX_DECL result<launch_spec> bubblewrap_sandbox::wrap(launch_spec spec) const
     if (!placeholders) return failure(placeholders);
     spec.keeps = *std::move(placeholders);
     detail::close_paths(mounts, *rules, spec);
+    detail::close_other_names(mounts, *rules, spec, *working_dir);
     mounts.add_hidden(journal->directory()); // nor its locks be held
     mounts.mirror_second_names();
     mounts.append_to(*argv);
@@ -225,7 +292,15 @@ IPYBOX_DECL result<launch_spec> bubblewrap_sandbox::wrap(launch_spec spec) const
     spec.read_only_devices = detail::protected_devices(*devices);
     // It ends the sandbox with the *thread* that started it. A supervisor ends with its socket instead.
     if (spec.ends_with_starter) argv->insert(argv->begin() + 1, "--die-with-parent");
-    auto const filter_fd = (spec.inputs.empty() ? spec.control_fd : spec.inputs.rbegin()->first) + 1;
+    auto const next_input = [&spec] {
+        return (spec.inputs.empty() ? spec.control_fd : spec.inputs.rbegin()->first) + 1;
+    };
+    if (auto exclude = detail::exclude_in(*working_dir, detail::unusable_for_git(*rules, spec));
+        exclude && mounts.in_writable(exclude->file)) {
+        argv->insert(argv->end(), {"--ro-bind-data", std::to_string(next_input()), exclude->file.string()});
+        spec.inputs.emplace(next_input(), std::move(exclude->text));
+    }
+    auto const filter_fd = next_input();
     spec.inputs.emplace(filter_fd, *std::move(filter));
     argv->insert(argv->end(), {"--seccomp", std::to_string(filter_fd), "--chdir", working_dir->string(), "--"});
     std::move(spec.argv.begin(), spec.argv.end(), std::back_inserter(*argv));
@@ -247,7 +322,7 @@ bubblewrap_sandbox::describe(std::filesystem::path const& working_dir) const {
     auto const host = os::host_environment::now();
     auto const journal = detail::placeholder_journal::open(host);
     if (!journal) return failure(journal.error());
-    auto rules = detail::configured_rules(config_, options_.most_searched, *real, *journal, host.home());
+    auto rules = detail::configured_rules(config_, *journal, {*real, host.home(), options_.most_searched});
     if (!rules) return failure(rules);
     auto devices = detail::device_files_of(config_.devices);
     if (!devices) return failure(devices);

@@ -8,17 +8,18 @@
 
 namespace ipybox::detail {
 
-IPYBOX_DECL result<file_rules> configured_rules(sandbox_config const& config, std::size_t most_searched,
-                                                std::filesystem::path const& working_dir,
-                                                placeholder_journal const& journal, std::filesystem::path const& home,
-                                                launch_spec const* launch) {
-    auto others = journal.sweep();
-    if (!others) return failure(others);
-    file_scene scene{working_dir, home, most_searched, *std::move(others)};
-    if (launch != nullptr)
-        for (auto const* paths : {&launch->read_only, &launch->hidden})
-            scene.closed.insert(scene.closed.end(), paths->begin(), paths->end());
+IPYBOX_DECL result<file_rules> configured_rules(sandbox_config const& config, placeholder_journal const& journal,
+                                                file_scene scene) {
+    auto swept = journal.sweep();
+    if (!swept) return failure(swept);
+    scene.placeholders = std::move(swept->held);
     return file_rules_of(config.filesystem, config.search_depth, scene);
+}
+
+IPYBOX_DECL std::vector<std::filesystem::path> closed_paths_of(launch_spec const& spec) {
+    auto closed = spec.read_only;
+    closed.insert(closed.end(), spec.hidden.begin(), spec.hidden.end());
+    return closed;
 }
 
 IPYBOX_DECL sandbox_config::description description_of(file_rules rules, sandbox_config const& config) {

@@ -4,6 +4,8 @@
 #include <ipybox/os/lies_in.hpp>
 #include <ipybox/sandbox/deciding_names.hpp>
 #include <ipybox/sandbox/file_rules.hpp>
+#include <ipybox/sandbox/gathered_paths.hpp>
+#include <ipybox/sandbox/impl/real_path.hpp>
 #include <ipybox/sandbox/path_pattern.hpp>
 #include <ipybox/sandbox/path_search.hpp>
 #include <ipybox/sandbox/repository_files.hpp>
@@ -18,17 +20,6 @@ namespace ipybox::detail {
 
 IPYBOX_DECL bool lies_in_one(std::filesystem::path const& path, std::vector<std::filesystem::path> const& folders) {
     return std::ranges::any_of(folders, [&](auto const& folder) { return os::lies_in(path, folder); });
-}
-
-inline std::optional<std::filesystem::path> without_links(std::filesystem::path const& path) {
-    std::error_code missing;
-    auto real = std::filesystem::canonical(path, missing);
-    return missing ? std::nullopt : std::optional(std::move(real));
-}
-
-inline bool is_link(std::filesystem::path const& path) {
-    std::error_code missing;
-    return std::filesystem::is_symlink(path, missing);
 }
 
 template <class T>
@@ -47,23 +38,30 @@ class file_rules_maker {
         for (auto const& path : config_.allow_write) add_writable(path);
         if (auto usable = check_writable(); !usable) return failure(usable);
         if (auto added = add_patterns(); !added) return failure(added);
-        auto found = find_paths(patterns_, scene_.most_entries);
-        if (!found) return failure(found);
+        auto searched = find_paths(patterns_, scene_.most_entries);
+        if (!searched) return failure(searched);
+        if (!searched->not_read.empty()) notice(notice_of_unread(searched->not_read));
+        auto const found = gathered(searched->found);
 
         for (auto const& path : config_.allow_read) add_readable(path);
         for (auto const& path : config_.deny_read) add_unreadable(path);
-        add_found(*found, purpose::allow_read);
-        add_found(*found, purpose::deny_read);
+        add_allowed(searched->found);
+        add_found(found, purpose::deny_read);
+        for (auto const& each : found.whole)
+            if (each.closed == path_to_close::right::read) add_unreadable_at(each.path);
         if (auto usable = check_unreadable(); !usable) return failure(usable);
 
         for (auto const& path : config_.deny_write) guard_entry(path);
-        add_found(*found, purpose::deny_write);
+        add_found(found, purpose::deny_write);
         close_guarded_roots();
         rules_.denied_writes = rules_.guarded.size();
         guard_deciding_names();
         for (auto const& path : scene_.closed) guard_missing(path);
-        add_found(*found, purpose::decides);
-        add_found(*found, purpose::repository);
+        for (auto const& secret : missing_secrets_) guard_secret(secret);
+        add_found(found, purpose::decides);
+        add_found(found, purpose::repository);
+        for (auto const& each : found.whole)
+            if (each.closed == path_to_close::right::write) guard({each.path, a_directory});
         return std::move(rules_);
     }
 
@@ -179,7 +177,8 @@ class file_rules_maker {
                 add_pattern(*std::move(pattern), why);
             }
         }
-        for (auto const& root : rules_.writable) add_search_of(root);
+        for (auto const& root : rules_.writable)
+            if (!scene_.is_shared || root != scene_.working_dir) add_search_of(root);
         return {};
     }
 
@@ -199,14 +198,34 @@ class file_rules_maker {
         purposes_.push_back(why);
     }
 
-    void add_found(std::vector<found_path> const& found, purpose why) {
-        for (auto const& [path, pattern] : found) {
-            if (purposes_[pattern] != why) continue;
-            if (why == purpose::deny_read) add_unreadable_at(path);
-            if (why == purpose::allow_read) add_readable_at(path);
-            if (why == purpose::deny_write || why == purpose::decides) guard({path});
-            if (why == purpose::repository) guard_repository(path);
+    void add_found(gathered_paths const& found, purpose why) {
+        for (auto const& each : found.single) {
+            if (purposes_[each.number] != why) continue;
+            if (why == purpose::deny_read) add_unreadable_at(each.path);
+            if (why == purpose::deny_write || why == purpose::decides) guard({each.path});
+            if (why == purpose::repository) guard_repository(each.path);
         }
+    }
+
+    // --- how many there can be -------------------------------------------------------------------------------------------
+
+    gathered_paths gathered(std::vector<found_path> const& found) {
+        std::vector<path_to_close> all;
+        for (auto const& [path, pattern] : found) {
+            auto const why = purposes_[pattern];
+            if (why == purpose::allow_read) continue;
+            auto const right = why == purpose::deny_read ? path_to_close::right::read : path_to_close::right::write;
+            // That of the working directory has bounds of its own.
+            bool const is_other = why == purpose::repository && path != scene_.working_dir / ".git";
+            auto const mounts = is_other ? files_of(path).size() : 1;
+            all.push_back({path, patterns_[pattern].root(), right, mounts, pattern});
+        }
+        auto kept = rules_.writable;
+        kept.push_back(scene_.working_dir);
+        auto all_gathered = gather_paths(std::move(all), kept, scene_.most_mounts,
+                                         scene_.is_shared ? whole_directories::never : whole_directories::closed);
+        for (auto& text : notices_of(all_gathered)) notice(std::move(text));
+        return all_gathered;
     }
 
     // --- what cannot be read ---------------------------------------------------------------------------------------------
@@ -215,6 +234,12 @@ class file_rules_maker {
         auto const path = spelled(entry.path);
         if (path && !add_readable_at(path->path) && !is_pattern(entry))
             notice("allowRead " + entry.path + " has no effect: it does not exist");
+    }
+
+    void add_allowed(std::vector<found_path> const& found) {
+        for (auto const& [path, pattern] : found)
+            if (purposes_[pattern] == purpose::allow_read && rules_.readable.size() < most_allowed_again)
+                add_readable_at(path);
     }
 
     bool add_readable_at(std::filesystem::path const& path) {
@@ -229,7 +254,8 @@ class file_rules_maker {
 
     void add_unreadable(sandbox_config::path_entry const& entry) {
         auto const path = spelled(entry.path);
-        if (path && !add_unreadable_at(path->path) && !is_pattern(entry)) add_once(rules_.absent, path->path);
+        if (!path || add_unreadable_at(path->path) || is_pattern(entry)) return;
+        missing_secrets_.push_back({path->path, path->is_directory ? a_directory : a_file});
     }
 
     bool add_unreadable_at(std::filesystem::path const& path) {
@@ -266,12 +292,29 @@ class file_rules_maker {
     }
 
     void guard_deciding_names() {
-        for (auto const& deciding : deciding_names) guard({scene_.working_dir / deciding.name, deciding.kind});
-        guard_repository(scene_.working_dir / ".git");
+        if (!scene_.is_shared) guard_names_of_project();
+        // That of a worktree, which is opened by its own path.
+        for (auto const& root : rules_.writable)
+            if (is_repository(root)) guard_files_of(root);
         auto const home = scene_.home.empty() ? std::nullopt : without_links(scene_.home);
         if (!home || !is_writable(*home)) return;
         for (auto const& deciding : deciding_names) guard({*home / deciding.name, deciding.kind});
         for (auto const& deciding : deciding_names_of_a_home) guard({*home / deciding.name, deciding.kind});
+    }
+
+    void guard_names_of_project() {
+        for (auto const& deciding : deciding_names) guard({scene_.working_dir / deciding.name, deciding.kind});
+        guard_repository(scene_.working_dir / ".git");
+    }
+
+    /// Guards a path that must not be read, and that is not there yet.
+    void guard_secret(guarded_path const& secret) {
+        auto const before = rules_.guarded.size();
+        guard(secret);
+        if (rules_.guarded.size() > before)
+            rules_.unreadable_later.push_back(rules_.guarded.back().path);
+        else
+            add_once(rules_.absent, secret.path);
     }
 
     /// Guards a path that a launch wants closed, and that is not there yet.
@@ -291,8 +334,15 @@ class file_rules_maker {
         auto const status = std::filesystem::symlink_status(git, ignored);
         if (!std::filesystem::is_directory(status))
             return guard({git, std::filesystem::exists(status) ? a_file : a_directory});
-        auto const settings = config_.allow_git_config ? git_settings::open : git_settings::guarded;
-        for (auto& file : deciding_files_of(git, settings)) guard(std::move(file));
+        guard_files_of(git);
+    }
+
+    [[nodiscard]] std::vector<guarded_path> files_of(std::filesystem::path const& git) const {
+        return deciding_files_of(git, config_.allow_git_config ? git_settings::open : git_settings::guarded);
+    }
+
+    void guard_files_of(std::filesystem::path const& git) {
+        for (auto& file : files_of(git)) guard(std::move(file));
     }
 
     void guard(guarded_path wanted) {
@@ -337,6 +387,7 @@ class file_rules_maker {
     file_rules rules_;
     std::vector<path_pattern> patterns_;
     std::vector<purpose> purposes_; ///< of the patterns
+    std::vector<guarded_path> missing_secrets_;
 };
 
 IPYBOX_DECL result<file_rules> file_rules_of(sandbox_config::file_access const& config, int search_depth,

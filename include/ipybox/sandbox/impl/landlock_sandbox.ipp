@@ -125,6 +125,9 @@ IPYBOX_DECL result<launch_spec> landlock_sandbox::wrap(launch_spec spec) const {
     detail::hide_variables(spec, config_.hidden_variables);
     spec.sandbox_variables.emplace_back("TMPDIR");
     spec.env["TMPDIR"] = directory->path().string();
+    // git fails at settings of the user that are there and cannot be read.
+    if (spec.env.try_emplace("GIT_CONFIG_GLOBAL", "/dev/null").second)
+        spec.sandbox_variables.emplace_back("GIT_CONFIG_GLOBAL");
     spec.changeable = std::move(scene->grants.writable);
     spec.keeps = std::make_shared<os::claimed_directory>(*std::move(directory));
     return spec;
@@ -136,7 +139,9 @@ landlock_sandbox::describe(std::filesystem::path const& working_dir) const {
     launch_spec spec{.argv = {"/bin/sh"}, .env = {}, .working_dir = working_dir};
     auto scene = detail::landlock_scene_of(config_, options_.most_searched, os::host_environment::now().home(), spec);
     if (!scene) return failure(scene);
+    auto const uncovered = scene->rules.unreadable_later; // nothing can be mounted in their place
     auto seen = detail::description_of(std::move(scene->rules), config_);
+    seen.absent.insert(seen.absent.end(), uncovered.begin(), uncovered.end());
     seen.writable = std::move(scene->grants.writable);
     seen.only_readable = std::move(scene->grants.readable);
     seen.devices = std::move(scene->devices);

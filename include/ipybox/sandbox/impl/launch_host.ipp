@@ -55,7 +55,7 @@ IPYBOX_DECL os::code_reach reach_of(launch_spec const& spec) {
     auto writable = spec.writable;
     writable.push_back(spec.working_dir);
     auto closed = spec.read_only;
-    closed.insert(closed.end(), spec.readable.begin(), spec.readable.end());
+    for (auto const* paths : {&spec.readable, &spec.hidden}) closed.insert(closed.end(), paths->begin(), paths->end());
     return os::code_reach(writable, closed);
 }
 

@@ -5,6 +5,7 @@
 #include <ipybox/os/read_file.hpp>
 #include <ipybox/os/unique_fd.hpp>
 #include <ipybox/os/write_all.hpp>
+#include <ipybox/sandbox/git_exclude.hpp>
 #include <ipybox/sandbox/placeholder_journal.hpp>
 
 #include <fcntl.h>
@@ -34,8 +35,11 @@ struct placeholder {
     ino_t inode = 0; ///< 0: about to be made
 };
 
+/// The letters of kinds in a record.
+constexpr std::string_view kind_letters = "fd.";
+
 inline std::string to_record(placeholder const& p) {
-    auto const* kind = p.what.made_as == guarded_path::kind::directory ? " d " : " f ";
+    std::string const kind{' ', kind_letters[static_cast<std::size_t>(p.what.made_as)], ' '};
     return std::to_string(p.device) + ' ' + std::to_string(p.inode) + kind + p.what.path.native() + '\0';
 }
 
@@ -46,10 +50,12 @@ inline std::vector<placeholder> placeholders_of(std::string_view text) {
         std::istringstream in{std::string(text.substr(0, end))};
         text.remove_prefix(end + 1);
         placeholder p;
-        char kind = 0;
+        char letter = 0;
         std::string path;
-        if (!(in >> p.device >> p.inode >> kind) || in.get() != ' ' || !std::getline(in, path, '\0')) continue;
-        p.what = {path, kind == 'd' ? guarded_path::kind::directory : guarded_path::kind::file};
+        if (!(in >> p.device >> p.inode >> letter) || in.get() != ' ' || !std::getline(in, path, '\0')) continue;
+        auto const kind = kind_letters.find(letter);
+        if (kind == std::string_view::npos) continue;
+        p.what = {path, static_cast<guarded_path::kind>(kind)};
         std::erase_if(all, [&](auto const& intended) { return intended.what.path == p.what.path; });
         all.push_back(std::move(p));
     }
@@ -63,15 +69,32 @@ inline std::optional<struct ::stat> status_of(std::filesystem::path const& path)
     return status;
 }
 
-inline void remove_placeholder(placeholder const& p) {
-    auto const status = status_of(p.what.path);
-    if (!status) return;
-    bool const is_it = p.inode == 0 || (status->st_dev == p.device && status->st_ino == p.inode);
-    bool const is_directory = p.what.made_as == guarded_path::kind::directory;
-    if (!is_it) return;
-    if (is_directory && S_ISDIR(status->st_mode)) (void)::rmdir(p.what.path.c_str()); // fails where it is not empty
-    if (!is_directory && S_ISREG(status->st_mode) && status->st_size == 0) (void)::unlink(p.what.path.c_str());
+/// The text of a placeholder that is a file.
+inline std::string_view text_of(guarded_path::kind made_as) {
+    return made_as == guarded_path::kind::dot_file ? ".\n" : "";
 }
+
+/// Whether a file is still as it was made; its host may have been killed before it was written to.
+inline bool is_untouched(placeholder const& p) {
+    constexpr std::size_t longest = 16;
+    auto const text = os::read_regular_file(p.what.path, "a placeholder", longest);
+    return text && (text->empty() || *text == text_of(p.what.made_as));
+}
+
+/// Returns whether it was there.
+inline bool remove_placeholder(placeholder const& p) {
+    if (p.what.made_as == guarded_path::kind::file) end_passing_over(p.what.path);
+    auto const status = status_of(p.what.path);
+    if (!status) return false;
+    bool const is_it = p.inode == 0 || (status->st_dev == p.device && status->st_ino == p.inode);
+    if (!is_it) return false;
+    if (p.what.made_as == guarded_path::kind::directory)
+        return S_ISDIR(status->st_mode) && ::rmdir(p.what.path.c_str()) == 0; // fails where it is not empty
+    return S_ISREG(status->st_mode) && is_untouched(p) && ::unlink(p.what.path.c_str()) == 0;
+}
+
+/// What was made later may lie in what was made before.
+inline std::vector<placeholder> last_first(std::vector<placeholder> const& all) { return {all.rbegin(), all.rend()}; }
 
 /// Opens a file that is about to be locked: a fork would hold the lock as long as it lives.
 inline os::unique_fd open_for_lock(std::filesystem::path const& file, int flags, ::mode_t mode = 0600) {
@@ -150,8 +173,8 @@ class held_placeholders {
         if (!lock) return; // the next start removes them
         (void)::unlink(file_.c_str());
         auto const others = living_placeholders(directory_);
-        for (auto const& p : held_)
-            if (!holds(others, p.what.path)) remove_placeholder(p);
+        for (auto const& p : last_first(held_))
+            if (!holds(others, p.what.path)) (void)remove_placeholder(p);
     }
 
     result<void> add(placeholder p) {
@@ -170,13 +193,15 @@ class held_placeholders {
     /// Listed before it is made, so that it is found in any case.
     result<void> make(guarded_path const& wanted) {
         if (auto listed = add({wanted}); !listed) return listed;
+        if (wanted.made_as == guarded_path::kind::file) pass_over_placeholder(wanted.path);
         auto const& path = wanted.path;
         bool made = false;
         if (wanted.made_as == guarded_path::kind::directory) {
             made = ::mkdir(path.c_str(), 0755) == 0;
         } else {
             os::unique_fd const file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
-            made = static_cast<bool>(file);
+            auto text = text_of(wanted.made_as);
+            made = file && os::write_all(file.get(), text) == 0;
         }
         if (!made) return not_made(path, errno);
         auto const status = status_of(path);
@@ -229,20 +254,20 @@ IPYBOX_DECL result<placeholder_journal> placeholder_journal::open(os::host_envir
     return open_in(*fallback / "placeholders");
 }
 
-IPYBOX_DECL result<std::vector<guarded_path>> placeholder_journal::sweep() const {
+IPYBOX_DECL result<placeholder_journal::swept> placeholder_journal::sweep() const {
     auto const lock = journal_lock::take(directory_, std::chrono::seconds(5));
     if (!lock) return failure(lock.error());
     auto const living = living_placeholders(directory_);
+    swept found;
     each_journal(directory_, [&](auto const& file, std::vector<placeholder> const& listed, bool lives) {
         if (lives) return;
-        for (auto const& p : listed)
-            if (!holds(living, p.what.path)) remove_placeholder(p);
+        for (auto const& p : last_first(listed))
+            if (!holds(living, p.what.path) && remove_placeholder(p)) found.removed.push_back(p.what.path);
         (void)::unlink(file.c_str());
     });
-    std::vector<guarded_path> held;
-    held.reserve(living.size());
-    for (auto const& p : living) held.push_back(p.what);
-    return held;
+    found.held.reserve(living.size());
+    for (auto const& p : living) found.held.push_back(p.what);
+    return found;
 }
 
 IPYBOX_DECL result<std::shared_ptr<void const>>

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/os/lies_in.hpp>
 #include <ipybox/os/read_file.hpp>
 #include <ipybox/sandbox/repository_files.hpp>
 
@@ -18,12 +19,18 @@ inline constexpr std::size_t most_module_directories = 2000;
 inline constexpr int deepest_module = 10;
 
 /// So many paths of all submodules, and so many worktrees, are guarded one by one: each path is a mount, of which bwrap
-/// takes some thousands. Code can make more of them.
-inline constexpr std::size_t most_module_paths = 1000;
-inline constexpr std::size_t most_worktrees = 300;
+/// takes some 2900. Code can make more of them.
+inline constexpr std::size_t most_module_paths = 400;
+inline constexpr std::size_t most_worktrees = 100;
 
 /// So much of a repository's settings is looked at for its directory of hooks.
 inline constexpr std::size_t longest_git_config = std::size_t(1) << 20;
+
+IPYBOX_DECL bool is_repository(std::filesystem::path const& directory) {
+    std::error_code ignored;
+    return std::filesystem::exists(directory / "HEAD", ignored) &&
+           std::filesystem::is_directory(directory / "objects", ignored);
+}
 
 inline bool is_directory_itself(std::filesystem::path const& path) {
     std::error_code ignored;
@@ -76,10 +83,11 @@ inline std::vector<std::string> hooks_paths_in(std::string_view text) {
 
 class repository_search {
   public:
-    explicit repository_search(git_settings settings) : settings_(settings) {}
+    repository_search(std::filesystem::path project, git_settings settings)
+        : project_(std::move(project)), settings_(settings) {}
 
     std::vector<guarded_path> run(std::filesystem::path const& git) {
-        add_files_of(git, git.parent_path());
+        add_files_of(git, project_);
         add_submodules_in(git / "modules");
         add_worktrees_in(git / "worktrees");
         return std::move(found_);
@@ -92,6 +100,8 @@ class repository_search {
 
     void add_files_of(std::filesystem::path const& git, std::filesystem::path const& project) {
         add(git / "hooks", guarded_path::kind::directory);
+        // Where it is missing, git reads the settings of its own directory, as it does where it says `.`.
+        add(git / "commondir", guarded_path::kind::dot_file);
         add(git / "config.worktree");
         add(git / "info/attributes");
         if (settings_ == git_settings::guarded) add(git / "config");
@@ -99,11 +109,16 @@ class repository_search {
             auto const text = os::read_regular_file(git / name, "the settings of git", longest_git_config);
             if (!text) continue;
             for (auto const& hooks : hooks_paths_in(*text)) {
-                auto path = project / hooks;
-                if (std::error_code ignored; std::filesystem::exists(path, ignored))
-                    add(std::move(path), guarded_path::kind::directory);
+                std::error_code missing;
+                auto path = std::filesystem::canonical(project / hooks, missing);
+                if (!missing && is_within_project(path)) add(std::move(path), guarded_path::kind::directory);
             }
         }
+    }
+
+    /// Code that may write settings must not have directories of others closed by them, nor all of its own.
+    [[nodiscard]] bool is_within_project(std::filesystem::path const& path) const {
+        return path != project_ && os::lies_in(path, project_);
     }
 
     void add_worktrees_in(std::filesystem::path const& worktrees) {
@@ -134,13 +149,15 @@ class repository_search {
         return true;
     }
 
+    std::filesystem::path const project_; ///< without links
     git_settings const settings_;
     std::size_t looked_at_ = 0;
     std::vector<guarded_path> found_;
 };
 
 IPYBOX_DECL std::vector<guarded_path> deciding_files_of(std::filesystem::path const& git, git_settings settings) {
-    return repository_search(settings).run(git);
+    std::error_code ignored;
+    return repository_search(std::filesystem::weakly_canonical(git.parent_path(), ignored), settings).run(git);
 }
 
 } // namespace ipybox::detail

@@ -21,6 +21,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 namespace ipybox {
@@ -148,6 +149,11 @@ inline constexpr std::array<std::string_view, 30> variables_of_srt{"SANDBOX_RUNT
                                                                    "REQUESTS_CA_BUNDLE",
                                                                    "GIT_SSL_CAINFO"};
 
+/// Names of the working directory that srt closes too: where one is missing, it would make an empty file, which git
+/// would stage, and which a killed srt leaves behind.
+inline constexpr std::array<char const*, 8> names_of_srt{".gitconfig", ".gitmodules", ".bashrc",  ".bash_profile",
+                                                         ".zshrc",     ".zprofile",   ".profile", ".ripgreprc"};
+
 /// The meaning of a configuration for a working directory, which is without links.
 struct srt_scene {
     std::filesystem::path working_dir;
@@ -157,7 +163,7 @@ struct srt_scene {
 
 inline result<srt_scene> scene_of(sandbox_config const& config, srt_sandbox::options const& options,
                                   std::filesystem::path const& working_dir, os::host_environment const& host,
-                                  launch_spec const* launch = nullptr) {
+                                  std::vector<std::filesystem::path> closed = {}) {
     if (!config.devices.empty())
         return failure(errc::invalid_argument, "the sandbox's configuration names devices, which srt cannot open; "
                                                "remove them, or choose bubblewrap");
@@ -165,7 +171,8 @@ inline result<srt_scene> scene_of(sandbox_config const& config, srt_sandbox::opt
     if (!real) return failure(real);
     auto journal = placeholder_journal::open(host);
     if (!journal) return failure(journal);
-    auto rules = configured_rules(config, options.most_searched, *real, *journal, host.home(), launch);
+    for (auto const* name : names_of_srt) closed.push_back(*real / name / "");
+    auto rules = configured_rules(config, *journal, {*real, host.home(), options.most_searched, {}, std::move(closed)});
     if (!rules) return failure(rules);
     return srt_scene{*std::move(real), *std::move(journal), *std::move(rules)};
 }
@@ -219,6 +226,7 @@ inline srt_additions additions_of(launch_spec const& spec, srt_scene const& scen
     more.writable.push_back(belongings.code_dir);
     for (auto& path : closable(spec.readable, {}))
         if (lies_in_one(path, scene.rules.unreadable)) more.readable.push_back(std::move(path));
+    std::ranges::move(closable(scene.rules.unreadable_later, {}), std::back_inserter(more.hidden));
     for (auto const& guarded : scene.rules.guarded) more.read_only.push_back(guarded.path);
     auto const own = never_writable(srt, scene);
     for (auto const* closed : {&spec.read_only, &spec.readable, &own})
@@ -270,7 +278,8 @@ IPYBOX_DECL result<launch_spec> srt_sandbox::wrap(launch_spec spec) const {
     auto const document = detail::document_of(settings_);
     if (!document) return failure(document.error());
     auto const host = detail::host_of(spec, *this);
-    auto scene = detail::scene_of(document->config, options_, spec.working_dir, host->environment(), &spec);
+    auto scene = detail::scene_of(document->config, options_, spec.working_dir, host->environment(),
+                                  detail::closed_paths_of(spec));
     if (!scene) return failure(scene);
     auto const srt = detail::find_usable_srt(options_, document->config.bwrap, host);
     if (!srt) return failure(srt.error());
