@@ -110,7 +110,7 @@ def test_refused_or_killed_at_any_call(packages: Packages, tmp_path: Path, fault
     assert seen["new"] > 0
     # the next one cleans up
     packages.generate({"server": "server", "tools": NEW})
-    assert sorted(path.name for path in packages.root.iterdir()) == [".server.lock", "__init__.py", "server"]
+    assert sorted(path.name for path in packages.root.iterdir()) == ["__init__.py", "server"]
     assert imported(packages) == "new"
 
 
@@ -124,7 +124,7 @@ def test_a_file_system_that_cannot_exchange(packages: Packages) -> None:
         assert generations.present(packages) == "old"
     assert "error" not in json.loads(traced(packages, *cannot).stdout)[0]
     assert generations.present(packages) == "new"
-    assert sorted(path.name for path in packages.root.iterdir()) == [".server.lock", "__init__.py", "server"]
+    assert sorted(path.name for path in packages.root.iterdir()) == ["__init__.py", "server"]
 
 
 def test_a_root_index_that_cannot_be_written(packages: Packages) -> None:

@@ -178,9 +178,11 @@ TEST_CASE("write_package: no link on the way below the directory of the code is 
 
 TEST_CASE("write_package: one generator after the other") {
     scratch_dir const dir;
-    auto const lock = dir.write(".server.lock", "");
-    os::unique_fd held(::open(lock.c_str(), O_RDWR | O_CLOEXEC));
-    REQUIRE(::flock(held.get(), LOCK_EX | LOCK_NB) == 0);
+    auto const root = codegen::detail::directory::make(dir.path(), {});
+    REQUIRE(root);
+    auto held = root->lock("server.lock", 0ms);
+    REQUIRE(held);
+    CHECK(fs::is_empty(dir.path())); // code that works there cannot hold it
     auto const refused = package_of({"a"}).write(dir.path(), {.patience = 20ms});
     REQUIRE_FALSE(refused);
     CHECK(refused.error() == errc::io_error);
@@ -189,7 +191,7 @@ TEST_CASE("write_package: one generator after the other") {
     auto waiting =
         std::async(std::launch::async, [&] { return package_of({"a"}).write(dir.path(), {.patience = 60s}); });
     CHECK(waiting.wait_for(20ms) == std::future_status::timeout);
-    held.reset();
+    held->reset();
     CHECK(waiting.get());
 }
 
@@ -197,7 +199,7 @@ TEST_CASE("write_package: a fork does not hold the lock of a generator") {
     scratch_dir const dir;
     auto const root = codegen::detail::directory::make(dir.path(), {});
     REQUIRE(root);
-    auto held = root->lock(".server.lock", 0ms);
+    auto held = root->lock("server.lock", 0ms);
     REQUIRE(held);
     test::idle_fork const lives;
     held->reset();

@@ -55,7 +55,8 @@ class directory {
     /// Removes a file, or a directory with everything in it, down to 64 levels.
     [[nodiscard]] result<void> remove(std::string const& name) const;
 
-    /// Holds the file of this name, as one process at a time can, until the result is gone.
+    /// Holds a lock of this name on the directory, as one process at a time can, until the result is gone. Its file
+    /// lies elsewhere: code that can write to the directory could hold it.
     [[nodiscard]] result<os::unique_fd> lock(std::string const& name, std::chrono::milliseconds patience) const;
 
     [[nodiscard]] std::filesystem::path const& path() const noexcept { return path_; }

@@ -171,12 +171,31 @@ IPYBOX_DECL result<void> directory::remove(std::string const& name, int levels) 
     return {};
 }
 
+/// Where code cannot hold them: a sandbox has a /tmp of its own, and of other users it is none.
+inline result<std::filesystem::path> directory_of_locks() {
+    std::filesystem::path path = "/tmp/ipybox-locks-" + std::to_string(::geteuid());
+    (void)::mkdir(path.c_str(), 0700);
+    struct ::stat status{};
+    bool const is_own = ::lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
+                        status.st_uid == ::geteuid() && (status.st_mode & 077) == 0;
+    if (is_own) return path;
+    return failure(errc::io_error, path.string() +
+                                       ", where generators wait for each other, is not a directory of yours "
+                                       "alone: remove it");
+}
+
 IPYBOX_DECL result<os::unique_fd> directory::lock(std::string const& name, std::chrono::milliseconds patience) const {
     auto const until = std::chrono::steady_clock::now() + clamped(patience);
     static constexpr int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+    auto const locks = directory_of_locks();
+    if (!locks) return failure(locks.error());
+    struct ::stat status{};
+    if (::fstat(fd_.get(), &status) != 0)
+        return failure(ipybox::detail::system_failure("looking at " + path_.string(), errno));
+    auto const path = *locks / (std::to_string(status.st_dev) + "-" + std::to_string(status.st_ino) + "." + name);
     // A fork would hold the lock as long as it lives.
-    auto file = os::make_unforked([&] { return ::openat(fd_.get(), name.c_str(), flags, 0600); });
-    if (!file) return refused("opening the lock", name);
+    auto file = os::make_unforked([&] { return ::open(path.c_str(), flags, 0600); });
+    if (!file) return failure(ipybox::detail::system_failure("opening the lock " + path.string(), errno));
     if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0) return file;
 
     // its holder lets go by closing it, which is seen here
@@ -188,7 +207,7 @@ IPYBOX_DECL result<os::unique_fd> directory::lock(std::string const& name, std::
         if (errno != EWOULDBLOCK && errno != EINTR) return refused("locking", name);
         auto const left = std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
         if (left.count() <= 0)
-            return failure(errc::io_error, "another process holds " + (path_ / name).string() +
+            return failure(errc::io_error, "another process holds " + path.string() +
                                                ": wait for the other generator, or end the process that holds it");
         pollfd waiting{closings.get(), POLLIN, 0};
         ::poll(&waiting, 1, static_cast<int>(std::min<std::int64_t>(left.count(), 60'000)));

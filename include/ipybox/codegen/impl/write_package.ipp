@@ -203,7 +203,7 @@ IPYBOX_DECL result<generated_sources> detail::write_package(std::filesystem::pat
 
     auto root = detail::directory::make(root_dir, options.code_dir);
     if (!root) return failure(root);
-    auto const lock = root->lock("." + server + ".lock", options.patience);
+    auto const lock = root->lock(server + ".lock", options.patience);
     if (!lock) return tl::unexpected<error>(lock.error());
     auto const there = detail::is_there(*root, server);
     if (!there) return tl::unexpected<error>(there.error());
