@@ -148,7 +148,23 @@ void add_working_dir_option(CLI::App& command, std::filesystem::path& working_di
     command.add_option("--working-dir", working_dir, "Where the code runs and may write (default: here)")
         ->type_name("DIR")
         ->check(check_given)
+        ->transform(CLI::Validator(expand_directory, ""))
         ->check(CLI::Validator(CLI::ExistingDirectory).description(""));
+}
+
+void add_home_option(CLI::App& command, box_options& options) {
+    command.add_flag_callback(
+        "--allow-home", [&options] { options.home = home_directory::allowed; },
+        "Let the directory that is named be your home directory, or one above it, where code could\n"
+        "change what other programs start with (docs/sandbox.md)");
+}
+
+void settle_working_directory(box_options& options, std::string const& option) {
+    bool const is_open = options.sandbox == sandbox_choice::none; // there code writes to all of it anyway
+    auto chosen =
+        choose_working_directory(options.working_dir, option, is_open ? home_directory::allowed : options.home);
+    options.working_dir = std::move(chosen.path);
+    options.notice_of_directory = std::move(chosen.notice);
 }
 
 CLI::Option* add_sandbox_options(CLI::App& command, box_options& options, missing_config missing) {
@@ -206,6 +222,7 @@ CLI::Option* add_sandbox_options(CLI::App& command, box_options& options, missin
 void add_kernel_options(CLI::App& command, box_options& options) {
     command.add_option("--images-dir", options.images_dir, "Where pictures are saved (default: ./images)")
         ->type_name("DIR")
+        ->transform(CLI::Validator(expand_directory, ""))
         ->check(check_given)
         ->check(check_output_directory);
     add_python_option(command, options.python);
@@ -214,6 +231,7 @@ void add_kernel_options(CLI::App& command, box_options& options) {
                     "Keep what libraries fetch (models, data, fonts) in this directory, for the code of later\n"
                     "runs alone (default: in one that is gone at the end)")
         ->type_name("DIR")
+        ->transform(CLI::Validator(expand_directory, ""))
         ->check(check_given);
 }
 
@@ -251,6 +269,7 @@ void add_package_options(CLI::App& command, package_choice& packages) {
                     "Install packages (%pip install) into this directory, from which the code\n"
                     "imports and to which it cannot write; pip runs outside of its sandbox")
         ->type_name("DIR")
+        ->transform(CLI::Validator(expand_directory, ""))
         ->check(check_given);
     command.add_option("--package-index", packages.index, "URL of the index that pip asks (default: PyPI), or none")
         ->type_name("URL")
@@ -259,6 +278,7 @@ void add_package_options(CLI::App& command, package_choice& packages) {
     command
         .add_option("--package-wheels", packages.wheels, "A directory with wheels for pip; may be given more than once")
         ->type_name("DIR")
+        ->transform(CLI::Validator(expand_directory, ""))
         ->allow_extra_args(false)
         ->check(CLI::Validator(CLI::ExistingDirectory).description(""));
 }

@@ -4,6 +4,8 @@
 #include <ipybox/os/sandbox_limits.hpp>
 #include <ipybox/os/system_access.hpp>
 
+#include <cli/working_directory.hpp>
+
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -50,7 +52,9 @@ struct box_options {
     bool asks_for_hosts = false;      ///< hosts that are named nowhere are asked for, where there is no configuration
     std::vector<system_access> allow; ///< what sandbox and guard leave open
     sandbox_limits limits;
-    std::filesystem::path working_dir;  ///< named in any case: the kernel returns to it after each cell
+    std::filesystem::path working_dir;             ///< named in any case: the kernel returns to it after each cell
+    home_directory home = home_directory::refused; ///< whether it may be that one
+    std::string notice_of_directory;               ///< why it is another one than was to be expected; empty: it is not
     std::filesystem::path sessions_dir; ///< of named sessions, within working_dir: where they write; empty: one kernel
     std::filesystem::path images_dir;
     std::filesystem::path python;
@@ -91,6 +95,13 @@ void add_package_options(CLI::App& command, package_choice& packages);
 
 /// --require-shell-escape, --audit-log
 void add_action_options(CLI::App& command, box_options& options);
+
+/// --allow-home
+void add_home_option(CLI::App& command, box_options& options);
+
+/// The directory that code works in becomes one that it may write to: see `choose_working_directory`.
+/// \param option that names it
+void settle_working_directory(box_options& options, std::string const& option);
 
 /// Throws CLI::Error where options exclude each other.
 void check_sandbox_options(box_options const& options);

@@ -112,6 +112,7 @@ exit_code run_program(run_options const& options, orphans const& left_behind) {
     else
         output = std::make_unique<terminal_output>(out, err);
 
+    if (!options.notice_of_directory.empty()) err.write_lines("ipybox: " + options.notice_of_directory);
     auto const how = executor_options_of(options);
     if (!how) {
         err.write_lines("ipybox: " + how.error().text());

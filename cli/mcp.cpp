@@ -173,6 +173,7 @@ exit_code serve_mcp(mcp_options const& options, orphans const& left_behind) {
     if (options.has_old_options)
         log(log_level::warning,
             "the options about hosts and ports of tool server and kernel gateway have no effect: there are none");
+    if (!options.notice_of_directory.empty()) log(log_level::warning, options.notice_of_directory);
     auto session = session_options_of(options, log, err);
     if (!session) return complain(session.error().text(), exit_code::usage);
 

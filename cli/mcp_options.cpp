@@ -178,7 +178,8 @@ void check_sessions(mcp_options const& options) {
 /// Makes the workspace, and all paths absolute: the program's directory is its client's.
 void complete(mcp_options& options) {
     std::error_code failed;
-    options.working_dir = std::filesystem::absolute(options.working_dir.empty() ? "." : options.working_dir, failed);
+    settle_working_directory(options, "--workspace");
+    options.working_dir = std::filesystem::absolute(options.working_dir, failed);
     std::filesystem::create_directories(options.working_dir, failed);
     if (failed || !std::filesystem::is_directory(options.working_dir, failed))
         throw CLI::ValidationError("--workspace",
@@ -203,7 +204,9 @@ void add_mcp_command(CLI::App& program, mcp_options& options) {
     mcp.add_option("--workspace", options.working_dir,
                    "Where the code runs and may write; made where it is missing (default: here)")
         ->type_name("DIR")
-        ->check(check_given);
+        ->check(check_given)
+        ->transform(CLI::Validator(expand_directory, ""));
+    add_home_option(mcp, options);
     auto const approve = std::make_shared<std::string>("ask");
     mcp.add_option("--approve", *approve,
                    "Who decides about actions: ask (the user of the client, where it shows forms; else they\n"

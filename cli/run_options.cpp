@@ -186,6 +186,7 @@ void add_apigen_command(CLI::App& program, apigen_options& options) {
     apigen.add_option("--root-dir", options.root_dir, "Where the package is written: ROOT_DIR/NAME")
         ->required()
         ->type_name("DIR")
+        ->transform(CLI::Validator(expand_directory, ""))
         ->check(check_given);
     apigen.add_flag("--async", options.async, "Generate `async def run`");
     apigen.add_flag("--check", options.check,
@@ -267,10 +268,12 @@ void add_run_command(CLI::App& program, run_options& options, double& timeout, a
         ->type_name("S")
         ->check(check_seconds_or_none);
     add_working_dir_option(run, options.working_dir);
+    add_home_option(run, options);
     run.add_option("--spill-dir", options.spill_dir,
                    "Where output that is too large for memory is kept (default: in temporary files, which are\n"
                    "gone at the end)")
         ->type_name("DIR")
+        ->transform(CLI::Validator(expand_directory, ""))
         ->check(check_given)
         ->check(check_output_directory);
     run.add_option("--calls-per-cell", options.calls_per_cell, "How many actions one cell may ask for (default: 10000)")
@@ -296,8 +299,7 @@ void add_run_command(CLI::App& program, run_options& options, double& timeout, a
         check_kernel(run);
         check_sandbox_options(options);
         options.source.any_language = !options.kernel.empty();
-        std::error_code ignored;
-        if (options.working_dir.empty()) options.working_dir = std::filesystem::current_path(ignored);
+        settle_working_directory(options, "--working-dir");
         choose_approval(options, approval);
     });
 }
