@@ -25,7 +25,7 @@ INTERNAL = {"detail", "found_by_argument", "os"}
 FOUND_BY_ARGUMENT = {"make_error_code", "make_error_condition"}
 
 #: So many names there are at most. Publishing more is a decision: a smaller number here is always welcome.
-MOST = 80
+MOST = 81
 
 COMPILERS = ["clang++-19", "clang++-20", "clang++-21", "clang++-18", "clang++-17", "clang++-16", "clang++"]
 FLAGS = ["-std=c++20", "-fsyntax-only", "-DASIO_STANDALONE", "-DIPYBOX_SEPARATE_COMPILATION", "-DIPYBOX_ZMQ"]

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/action/action_request.hpp>
+#include <ipybox/action/package_request.hpp>
 #include <ipybox/approval/verdict.hpp>
 #include <ipybox/core/exit_status.hpp>
 #include <ipybox/core/result.hpp>
@@ -43,9 +44,6 @@ struct program_streams {
     os::unique_fd standard_output;
     os::unique_fd standard_error;
 };
-
-/// Why the package of each server is not there; empty: it is.
-using package_states = std::map<std::string, std::string>;
 
 /**
  * \brief Decides about the actions of a kernel, and does them.

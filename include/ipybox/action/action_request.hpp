@@ -1,6 +1,8 @@
 #pragma once
 
 #include <ipybox/action/action_frame.hpp>
+#include <ipybox/action/action_id.hpp>
+#include <ipybox/action/package_request.hpp>
 #include <ipybox/core/config.hpp>
 #include <ipybox/core/json_census.hpp>
 #include <ipybox/core/result.hpp>
@@ -24,9 +26,6 @@
  */
 
 namespace ipybox::detail {
-
-/// The kernel's number for a request of its own.
-using action_id = std::int64_t;
 
 /// A tool is to be called.
 struct tool_call {
@@ -65,14 +64,6 @@ struct program_run {
     bool merge = false;   ///< standard error goes where standard output goes
     std::string input;    ///< for its standard input
     std::size_t size = 0; ///< bytes that it takes, about
-};
-
-/// The package of an MCP server is to be imported, or all packages are to be searched.
-struct package_request {
-    action_id id = 0;
-    std::string server; ///< empty: all
-    bool waits = true;  ///< for packages that are not there yet
-    std::size_t size = 0;
 };
 
 /// A request is not waited for any more.

@@ -1,12 +1,11 @@
 #pragma once
 
-#include <ipybox/async/blocking_wait.hpp>
-#include <ipybox/async/stack_promise.hpp>
 #include <ipybox/codegen/generate.hpp>
-#include <ipybox/codegen/impl/write_package.hpp>
+#include <ipybox/codegen/root_index.hpp>
 #include <ipybox/execution_stream.hpp>
 #include <ipybox/executor_base.hpp>
 #include <ipybox/gate/approval_gate.hpp>
+#include <ipybox/impl/wait_for.hpp>
 #include <ipybox/mcp/server_file.hpp>
 #include <ipybox/mcp/server_registry.hpp>
 #include <ipybox/rules/grant.hpp>
@@ -25,22 +24,6 @@
 #include <utility>
 
 namespace ipybox {
-namespace detail {
-
-/// Blocks until `submit` completes. Calls that no other thread would serve would wait for ever: they fail.
-template <class T, class Submit>
-result<T> wait_for(session_handle const& s, Submit submit) {
-    if (auto served = s.may_block(); !served) return failure(served);
-    stack_promise<result<T>> promise;
-    auto const deliver = [&promise](result<T> value) { promise.set_value(std::move(value)); };
-    {
-        blocking_wait const here;
-        submit(completion<result<T>>(called_in_place{deliver}));
-    }
-    return promise.get();
-}
-
-} // namespace detail
 
 IPYBOX_DECL executor_base::executor_base(std::shared_ptr<detail::session_handle> session) noexcept
     : session_(std::move(session)) {}
@@ -229,18 +212,6 @@ IPYBOX_DECL std::vector<std::string> executor_base::tools() const {
 
 IPYBOX_DECL std::shared_ptr<mcp::server_registry> executor_base::mcp_registry() const { return session_->servers(); }
 
-/// Writes a package of host tools wherever it was generated before.
-IPYBOX_DECL result<void> executor_base::write_again(std::string const& package) {
-    auto const tools = session_->tools();
-    for (auto const& place : session_->places_of(package)) {
-        auto const list = tools ? tools->list(package) : std::nullopt;
-        if (!list) break;
-        auto const written = codegen::generate(package, *list, place.root_dir, *place.options);
-        if (!written) return failure(written.error());
-    }
-    return {};
-}
-
 IPYBOX_DECL std::vector<detail::unprotected_file> executor_base::unprotected_files() const {
     return session_->unprotected_files();
 }
@@ -333,6 +304,18 @@ IPYBOX_DECL void executor_base::submit_generation(session_ptr const& s, std::str
 IPYBOX_DECL result<codegen::generated_sources> executor_base::generate_mcp_sources(std::string server,
                                                                                    std::filesystem::path root_dir) {
     return generate_mcp_sources(std::move(server), std::move(root_dir), codegen::generate_options());
+}
+
+/// Writes a package of host tools wherever it was generated before.
+IPYBOX_DECL result<void> executor_base::write_again(std::string const& package) {
+    auto const tools = session_->tools();
+    for (auto const& place : session_->places_of(package)) {
+        auto const list = tools ? tools->list(package) : std::nullopt;
+        if (!list) break;
+        auto const written = codegen::generate(package, *list, place.root_dir, *place.options);
+        if (!written) return failure(written.error());
+    }
+    return {};
 }
 
 IPYBOX_DECL result<detail::installation> executor_base::install_package(std::vector<std::string> words) {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <ipybox/action/action_host.hpp>
+#include <ipybox/action/package_request.hpp>
 #include <ipybox/async/side_threads.hpp>
 #include <ipybox/codegen/generated_sources.hpp>
 #include <ipybox/core/result.hpp>
@@ -11,6 +11,7 @@
 #include <asio/awaitable.hpp>
 #include <asio/steady_timer.hpp>
 
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>

@@ -11,10 +11,6 @@ namespace ipybox::codegen::detail {
 [[nodiscard]] result<generated_sources>
 write_package(std::filesystem::path const& root_dir, generated_package const& package, generate_options const& options);
 
-/// Writes `root_dir/__init__.py` alone, by which packages are searched, and imported when they are there: where there
-/// is none, or an older one of ours. \par Errors errc::io_error
-[[nodiscard]] result<void> write_index(std::filesystem::path const& root_dir, generate_options const& options);
-
 /// Says what `generated_package::compare` says.
 [[nodiscard]] result<generated_package::changes> compare_package(std::filesystem::path const& root_dir,
                                                                  generated_package const& now);

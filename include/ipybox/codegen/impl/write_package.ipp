@@ -4,6 +4,7 @@
 #include <ipybox/codegen/impl/package_mark.hpp>
 #include <ipybox/codegen/impl/write_package.hpp>
 #include <ipybox/codegen/python_name.hpp>
+#include <ipybox/codegen/root_index.hpp>
 #include <ipybox/codegen/schema.hpp>
 #include <ipybox/codegen/support_source.hpp>
 #include <ipybox/core/checksum.hpp>
@@ -167,25 +168,6 @@ inline result<merged_package> merge(directory const& root, generated_package con
     return merged;
 }
 
-/// `__init__.py` of the root: where there is none, or one of ours that is not this one.
-inline result<void> write_root_index(directory const& root) {
-    static constexpr std::string_view name = "__init__.py", mark = "Written by ipybox.";
-    std::string const file(name);
-    auto const kind = root.kind_of(file);
-    if (!kind) return tl::unexpected<error>(kind.error());
-    if (*kind == entry_kind::directory || *kind == entry_kind::other) return {};
-    auto const there = root.read(file, root_index.size() + 1);
-    if (!there) return tl::unexpected<error>(there.error());
-    auto const first_line = root_index.substr(0, root_index.find(mark) + mark.size());
-    if (*there && (!(*there)->starts_with(first_line) || **there == root_index)) return {};
-    auto const made = "." + file + ".tmp-" + random_hex(8);
-    auto done = root.write(made, root_index);
-    if (done) done = root.flush_all();
-    if (done) done = root.replace(made, file);
-    if (!done) (void)root.remove(made);
-    return done;
-}
-
 inline bool is_file_name(std::string const& name) {
     return !name.empty() && name != "." && name != ".." && name.size() <= 255 &&
            name.find_first_of(std::string_view("/\0", 2)) == std::string::npos;
@@ -233,11 +215,6 @@ IPYBOX_DECL result<generated_sources> detail::write_package(std::filesystem::pat
 }
 
 namespace detail {
-
-IPYBOX_DECL result<void> write_index(std::filesystem::path const& root_dir, generate_options const& options) {
-    auto root = directory::make(root_dir, options.code_dir);
-    return root ? write_root_index(*root) : failure(root);
-}
 
 /// The list that a package was generated from; nothing where there is no package. Makes no directory.
 inline result<std::optional<std::string>> written_list(std::filesystem::path const& root_dir,
