@@ -4,15 +4,14 @@
 #include <ipybox/async/completion.hpp>
 #include <ipybox/async/stack_promise.hpp>
 #include <ipybox/core/result.hpp>
-#include <ipybox/session/session_handle.hpp>
 
 #include <utility>
 
 namespace ipybox::detail {
 
 /// Blocks until `submit` completes. Calls that no other thread would serve would wait for ever: they fail.
-template <class T, class Submit>
-result<T> wait_for(session_handle const& s, Submit submit) {
+template <class T, class Session, class Submit>
+result<T> wait_for(Session const& s, Submit submit) {
     if (auto served = s.may_block(); !served) return failure(served);
     stack_promise<result<T>> promise;
     auto const deliver = [&promise](result<T> value) { promise.set_value(std::move(value)); };
