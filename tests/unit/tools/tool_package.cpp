@@ -54,8 +54,9 @@ class offering {
         package->end();
         threads->end();
         package.reset();
-        // A thread that has answered may not have let go of its call yet. Only who lets go last joins the threads.
-        while (threads.use_count() > 1) std::this_thread::sleep_for(1ms);
+        context.reset();
+        // A thread that has answered may not have let go of its call yet, and who lets go last joins the threads.
+        for (int i = 0; i < 1000 && threads.use_count() > 1; ++i) std::this_thread::sleep_for(1ms);
     }
 
     struct call {
