@@ -64,8 +64,8 @@
 #include <ipybox/codegen/impl/python_literal.ipp>
 #include <ipybox/codegen/impl/python_name.ipp>
 #include <ipybox/codegen/impl/python_type.ipp>
-#include <ipybox/codegen/impl/scalar_type.ipp>
 #include <ipybox/codegen/impl/root_index.ipp>
+#include <ipybox/codegen/impl/scalar_type.ipp>
 #include <ipybox/codegen/impl/schema.ipp>
 #include <ipybox/codegen/impl/schema_to_pydantic.ipp>
 #include <ipybox/codegen/impl/tool_module.ipp>

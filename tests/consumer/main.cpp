@@ -1,5 +1,3 @@
-#include "words.hpp" // first, as in applications
-
 #include <ipybox/ipybox.hpp>
 #include <ipybox/version.hpp>
 
@@ -13,6 +11,8 @@
 #include <future>
 #include <utility>
 #include <variant>
+
+#include "words.hpp" // first, as in applications
 
 // What is a template in the headers is compiled here, with the consumer's warnings. None of it is called: no kernel is
 // needed.
