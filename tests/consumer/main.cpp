@@ -12,8 +12,6 @@
 #include <utility>
 #include <variant>
 
-#include "words.hpp" // first, as in applications
-
 // What is a template in the headers is compiled here, with the consumer's warnings. None of it is called: no kernel is
 // needed.
 

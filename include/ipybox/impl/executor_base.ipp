@@ -290,12 +290,12 @@ IPYBOX_DECL void executor_base::submit_generation(session_ptr const& s, std::str
     auto options = detail::options_for(server, how ? *how : codegen::generate_options(), *s);
     auto const make = [server, root_dir = std::move(root_dir), options = std::move(options),
                        weak = std::weak_ptr(s)](std::vector<mcp::tool> const& tools) {
-        auto how = options;
-        if (auto const session = weak.lock()) detail::add_instructions(how, server, *session);
-        auto written = codegen::generate(server, tools, root_dir, how);
+        auto for_this = options;
+        if (auto const session = weak.lock()) detail::add_instructions(for_this, server, *session);
+        auto written = codegen::generate(server, tools, root_dir, for_this);
         auto const session = weak.lock();
         if (written && session)
-            session->remember_place(server, {root_dir, std::make_shared<codegen::generate_options const>(how)});
+            session->remember_place(server, {root_dir, std::make_shared<codegen::generate_options const>(for_this)});
         return written;
     };
     s->make_of_tools<codegen::generated_sources>(server, make, std::move(done));
