@@ -24,7 +24,7 @@ inline std::optional<tool> named_only(std::string_view listed) {
 }
 
 inline result<std::vector<tool>> tools_of(whole_list<tool> list) {
-    if (!list.remark.empty()) list.items.back().remark = std::move(list.remark);
+    if (!list.remark.empty() && !list.items.empty()) list.items.back().remark = std::move(list.remark);
     return std::move(list.items);
 }
 
