@@ -255,10 +255,9 @@ void add_server_options(CLI::App& command, box_options& options) {
         ->type_name("S")
         ->check(check_seconds);
     command
-        .add_option_function<double>(
-            "--connect-timeout", set(options.server_timeouts.connect),
-            "Seconds that a server may take to start; else the `connect_timeout` of its entry,\n"
-            "or 30")
+        .add_option_function<double>("--connect-timeout", set(options.server_timeouts.connect),
+                                     "Seconds that a server may take to start; else the `connect_timeout` of its\n"
+                                     "entry, or 30")
         ->type_name("S")
         ->check(check_seconds);
 }

@@ -268,7 +268,7 @@ TEST_CASE_METHOD(mcp_host, "wayward: a crash fails the calls that are under way,
     auto const why = failure_of("die", {{"code", 5}});
     CHECK(why == errc::mcp_server_died);
     CHECK(why.status().code == 5);
-    CHECK(first_line(why) == "the MCP server 's' ended: exit code 5");
+    CHECK(first_line(why) == "the MCP server 's' ended: exit code 5; it said: about to die: a secret");
     CHECK(contains(why.text(), "about to die: a secret"));
     REQUIRE(until([&] { return sleeping->outcome.has_value(); }));
     CHECK(sleeping->outcome->error() == errc::mcp_server_died);

@@ -350,7 +350,7 @@ IPYBOX_DECL void code_session::begin() {
 IPYBOX_DECL void code_session::offer_all() {
     if (!servers_.empty()) offer(servers_);
     auto const& kept = options_.kept;
-    if (!kept) return;
+    if (!kept || kept->all().empty()) return;
     auto const source = std::make_shared<detail::kept_server_source>(kept, workspace());
     auto const offered = box_.offer_mcp_sources(source, options_.executor.working_dir / "mcptools", hearing());
     if (!offered) log(log_level::warning, offered.error().text());
