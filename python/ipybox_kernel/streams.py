@@ -81,7 +81,8 @@ class Out(io.TextIOWrapper):
     def _writer(self) -> tuple[Callable[[str], int], Callable[[], None]]:
         """``write``, as a closure for speed, and what makes its next call a slow one.
 
-        No call stands between the look at the room and `put`: no other thread runs between them.
+        No call stands between the look at the room and `put`: no other thread runs between them from Python 3.11 on.
+        Before, it may behind any jump, and each call holds the lock.
         """
         encode, put, room = str.encode, self.streams.journal.put, 0
 
@@ -114,11 +115,15 @@ class Out(io.TextIOWrapper):
                 put(data)
             return len(text)
 
+        def write_alone(text: str) -> int:
+            with interrupts, self.streams.lock:
+                return write(text)
+
         def close_room() -> None:
             nonlocal room
             room = 0
 
-        return write, close_room
+        return write if sys.version_info >= (3, 11) else write_alone, close_room
 
     def flush(self) -> None:
         """Sends what is pending here and in the pipe."""

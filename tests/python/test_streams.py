@@ -309,3 +309,21 @@ def test_a_stream_stays_utf_8(kernel: Kernel) -> None:
 def test_a_cell_after_the_loss_of_sys_stdout_is_answered(kernel: Kernel) -> None:
     kernel.run("import sys\nkept = sys.stdout\ndel sys.stdout")
     assert kernel.run("1").reply["ename"] == "AttributeError"
+
+
+def test_text_is_kept_where_another_thread_sends_in_the_midst_of_a_write(kernel: Kernel) -> None:
+    """Before Python 3.11 threads may take turns within a function that calls none."""
+    code = """
+        import sys, threading
+        sys.setswitchinterval(1e-6)
+        over = False
+        def send():
+            while not over: sys.stdout.flush()
+        threads = [threading.Thread(target=send) for _ in range(2)]
+        for thread in threads: thread.start()
+        for i in range(20_000): print('line', i)
+        over = True
+        for thread in threads: thread.join()
+        sys.setswitchinterval(0.005)
+    """
+    assert kernel.run(code, timeout=120).text() == "".join(f"line {number}\n" for number in range(20_000))
