@@ -122,7 +122,7 @@ def test_an_ordinary_user_in_a_delegated_group(program: Program, groups: Groups)
     with open_directory() as directory, open_interpreter(PYTHON) as python:
         os.chown(directory, ORDINARY_USER, ORDINARY_USER)
         program.directory, program.sandbox, program.user = directory, "bubblewrap", ORDINARY_USER
-        program.env = {"HOME": str(directory), "IPYBOX_PYTHON": python}
+        program.env = {"HOME": "/nonexistent", "IPYBOX_PYTHON": python}
 
         def run(group: Path, named: Path | str) -> tuple[int | None, str, str]:
             def enter() -> None:
