@@ -172,9 +172,9 @@ def exchange_placeholder(at: Targets) -> bool:
 
 @WORK.probe
 def link_in_place(at: Targets) -> bool:
-    """puts a symbolic link in the place of .profile"""
+    """puts a symbolic link in the place of .envrc"""
     os.symlink("/", f"{at.scratch}/link")
-    os.rename(f"{at.scratch}/link", f"{at.work}/.profile")
+    os.rename(f"{at.scratch}/link", f"{at.work}/.envrc")
     return True
 
 
