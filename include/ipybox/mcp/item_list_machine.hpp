@@ -32,7 +32,7 @@ struct listed_item {
 namespace detail {
 
 /// Reads an item; none where it has no key, or is not an object of JSON.
-[[nodiscard]] std::optional<listed_item> read_item(std::string_view json, std::string_view key);
+[[nodiscard]] std::optional<listed_item> read_item(std::string_view text, std::string_view key);
 
 /// `{"items":[…],"remark":"…"}`
 [[nodiscard]] result<raw_json> json_of(whole_list<listed_item> const& list);

@@ -78,10 +78,10 @@ class list_pages {
 
   private:
     /// Whether there are new ones among them. Those of later pages that are known are left out.
-    bool add(std::vector<Item> page) {
+    bool add(std::vector<Item> listed) {
         bool const is_first = items_.empty();
         bool fresh = false;
-        for (auto& each : page) {
+        for (auto& each : listed) {
             bool const is_new = keys_.insert(std::invoke(Key, each)).second;
             fresh = fresh || is_new;
             if (is_new || is_first) items_.push_back(std::move(each));

@@ -7,16 +7,16 @@
 
 namespace ipybox::mcp::detail {
 
-IPYBOX_DECL std::optional<listed_item> read_item(std::string_view json, std::string_view key) {
+IPYBOX_DECL std::optional<listed_item> read_item(std::string_view text, std::string_view key) {
     std::optional<std::string> known_by;
-    json_cursor cursor(json);
+    json_cursor cursor(text);
     bool const read = cursor.object([&](std::string const& member) {
         if (member != key || cursor.peek() != '"') return cursor.skip().has_value();
         known_by = cursor.string();
         return known_by.has_value();
     });
     if (!read || !known_by || known_by->empty()) return std::nullopt;
-    auto value = raw_json::read(json);
+    auto value = raw_json::read(text);
     if (!value) return std::nullopt;
     return listed_item{std::move(*known_by), std::move(*value)};
 }
