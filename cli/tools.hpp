@@ -16,7 +16,7 @@
 
 namespace ipybox::cli {
 
-/// What is to be said about the packages of servers. They are generated on the executor's thread, and another writes.
+/// Notices about the packages of servers: the executor's thread adds them, another one writes them.
 class package_notices {
   public:
     /// \param made its package, or why there is none

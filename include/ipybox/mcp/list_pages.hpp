@@ -111,7 +111,7 @@ class list_pages {
 /**
  * \brief Reads one page, on any thread: its list is the member `member`.
  * \param read_item makes an item of its JSON; none: it is left out
- * \par Errors errc::protocol_error — there is no such list in it
+ * \par Errors errc::protocol_error — the page lacks the list
  */
 template <class Item, class ReadItem>
 [[nodiscard]] result<list_page<Item>> read_list_page(std::string_view json, std::string_view method,

@@ -88,7 +88,7 @@ IPYBOX_DECL finding_group check_directories(std::filesystem::path const& working
     return group;
 }
 
-/// What sandboxes of killed hosts have left behind, which is removed; none where there was nothing.
+/// Removes what sandboxes of killed hosts have left behind; none: they left nothing.
 inline std::optional<finding> remove_placeholders(os::host_environment const& host) {
     auto const journal = placeholder_journal::open(host);
     auto const swept = journal ? journal->sweep() : result<placeholder_journal::swept>(failure(journal.error()));
