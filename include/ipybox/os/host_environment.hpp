@@ -43,6 +43,9 @@ class host_environment {
     /// HOME, or the user's home directory by the system's list of users; empty where neither is absolute.
     [[nodiscard]] std::filesystem::path const& home() const noexcept { return home_; }
 
+    /// XDG_STATE_HOME, or `~/.local/state`; empty where neither is absolute. XDG Base Directory Specification 0.8.
+    [[nodiscard]] std::filesystem::path state_directory() const;
+
     /// A path that is relative to the current directory, without `.`, `..` and a `/` at its end; empty where that
     /// directory is needed and gone.
     [[nodiscard]] std::filesystem::path absolute(std::filesystem::path const& path) const;

@@ -158,6 +158,8 @@ TEST_CASE("host_environment: paths are made absolute, without what means nothing
     CHECK(made("../b/./c//") == "/work/b/c");
     CHECK(made("/x/y/") == "/x/y");
     CHECK(made("/") == "/");
+    CHECK(host_environment({{"XDG_STATE_HOME", "/s"}, {"HOME", "/h"}}, "/").state_directory() == "/s");
+    CHECK(host_environment({{"XDG_STATE_HOME", "s"}, {"HOME", "/h"}}, "/").state_directory() == "/h/.local/state");
     host_environment const gone({}, "");
     CHECK(gone.absolute("a").empty());
     CHECK(gone.absolute("/a/") == "/a");

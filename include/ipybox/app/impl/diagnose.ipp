@@ -61,9 +61,8 @@ inline std::vector<std::future<finding>> ask_programs(std::vector<server_program
 }
 
 inline std::filesystem::path state_directory(os::host_environment const& host) {
-    std::filesystem::path state = host.value("XDG_STATE_HOME");
-    if (!state.is_absolute() && !host.home().empty()) state = host.home() / ".local/state";
-    return state.is_absolute() ? state / "ipybox" : std::filesystem::path();
+    auto const state = host.state_directory();
+    return state.empty() ? std::filesystem::path() : state / "ipybox";
 }
 
 IPYBOX_DECL finding_group check_directories(std::filesystem::path const& working_dir) {

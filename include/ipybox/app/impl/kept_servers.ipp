@@ -36,9 +36,8 @@ inline std::optional<kept_server> kept_server_in(nlohmann::ordered_json const& w
 } // namespace detail
 
 IPYBOX_DECL std::filesystem::path kept_servers::directory(os::host_environment const& host) {
-    std::filesystem::path state = host.value("XDG_STATE_HOME");
-    if (!state.is_absolute() && !host.home().empty()) state = host.home() / ".local/state";
-    return state.is_absolute() ? state / "ipybox/servers" : std::filesystem::path();
+    auto const state = host.state_directory();
+    return state.empty() ? std::filesystem::path() : state / "ipybox/servers";
 }
 
 IPYBOX_DECL result<kept_servers> kept_servers::open(std::filesystem::path const& directory,

@@ -57,6 +57,12 @@ IPYBOX_DECL std::string host_environment::search_path() const {
     return find("PATH").value_or("/usr/local/bin:/usr/bin:/bin");
 }
 
+IPYBOX_DECL std::filesystem::path host_environment::state_directory() const {
+    std::filesystem::path state = value("XDG_STATE_HOME");
+    if (!state.is_absolute() && !home_.empty()) state = home_ / ".local/state";
+    return state.is_absolute() ? state : std::filesystem::path();
+}
+
 IPYBOX_DECL std::filesystem::path host_environment::absolute(std::filesystem::path const& path) const {
     if (path.is_relative() && directory_.empty()) return {};
     auto normal = (directory_ / path).lexically_normal();

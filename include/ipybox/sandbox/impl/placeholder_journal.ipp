@@ -245,9 +245,7 @@ inline result<std::filesystem::path> private_state() {
 }
 
 IPYBOX_DECL result<placeholder_journal> placeholder_journal::open(os::host_environment const& host) {
-    std::filesystem::path state = host.value("XDG_STATE_HOME");
-    if (!state.is_absolute() && !host.home().empty()) state = host.home() / ".local/state";
-    if (state.is_absolute())
+    if (auto const state = host.state_directory(); !state.empty())
         if (auto opened = open_in(state / "ipybox/placeholders")) return opened;
     auto const fallback = private_state();
     if (!fallback) return failure(fallback.error());
