@@ -1,6 +1,7 @@
 #include <cli/command_description.hpp>
 #include <cli/complaint.hpp>
-#include <cli/nearest_name.hpp>
+
+#include <ipybox/core/nearest_name.hpp>
 
 #include <string>
 #include <string_view>
@@ -32,7 +33,7 @@ std::string meant_options(CLI::App const& command) {
         auto const begin = argument.find_first_not_of('-');
         if (begin == 0 || begin == std::string::npos) continue;
         auto const written = std::string_view(argument).substr(begin);
-        auto const name = nearest_name(written.substr(0, written.find('=')), names_of_options(command));
+        auto const name = detail::nearest_name(written.substr(0, written.find('=')), names_of_options(command));
         if (!name.empty()) meant.push_back("--" + name);
     }
     return joined(meant, ", ");
@@ -58,7 +59,7 @@ std::string no_command(CLI::App const& program) {
     std::string meant;
     if (!strangers.empty()) {
         text = "'" + strangers.front() + "' is no command";
-        meant = nearest_name(strangers.front(), commands);
+        meant = detail::nearest_name(strangers.front(), commands);
     }
     text += meant.empty() ? "; there" : ": did you mean " + meant + "? There";
     return text + " are " + joined(commands, ", ") + ". To run a file: ipybox run FILE";

@@ -76,6 +76,7 @@
 #include <ipybox/core/impl/error.ipp>
 #include <ipybox/core/impl/json_cursor.ipp>
 #include <ipybox/core/impl/json_text.ipp>
+#include <ipybox/core/impl/nearest_name.ipp>
 #include <ipybox/core/impl/random_hex.ipp>
 #include <ipybox/core/impl/same_json.ipp>
 #include <ipybox/core/impl/sha256.ipp>

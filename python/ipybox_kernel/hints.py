@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ipybox_kernel import hosts, packages
+from ipybox_kernel.paths import lies_in
 
 Write = Callable[[str], Any]
 
@@ -41,6 +42,21 @@ OF_GIT = [
 ]
 
 
+#: Directories that are the sandbox's own, empty at its start, where the host has others of these names.
+private: tuple[str, ...] = ()
+
+OWN = (
+    "{0} is the sandbox's own here, and was empty at the start. A file of the host's {0} can be read where it is put into "
+    "the working directory."
+)
+
+#: What programs and Python say of a path that is not there: ``cat: PATH: …``, ``… '/tmp/x': …``, ``…: 'PATH'``.
+MISSING = re.compile(
+    r"(?P<before>/[^\s:'\"]+)['\"]?: (?:\[Errno 2\] )?No such file or directory"
+    r"|No such file or directory: b?['\"](?P<behind>/[^\n'\"]+)"
+)
+
+
 class Output:
     """What a command writes: it is passed on, and its end is kept."""
 
@@ -67,7 +83,25 @@ def of_command(command: str, code: int, output: Output) -> str:
         for said, sentence in OF_GIT:
             if found := said.search(output.end):
                 return line(sentence.format(*found.groups()))
+    return of_missing(output.end) if code else ""
+
+
+def of_missing(text: str) -> str:
+    """A line about what an error says is not there; empty: nothing is to be said."""
+    for found in MISSING.finditer(text[-Output.LONGEST :]) if private else ():
+        path = found["before"] or found["behind"]
+        place = next((place for place in private if lies_in(path, [place])), None)
+        if place and not lies_in(path, [workplace()]):
+            return line(OWN.format(place))
     return ""
+
+
+def workplace() -> str:
+    """The working directory, which may be gone."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return "/"
 
 
 def line(sentence: str) -> str:

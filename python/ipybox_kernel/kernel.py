@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from ipykernel.ipkernel import IPythonKernel
 from IPython.core.error import StdinNotImplementedError
 
-from ipybox_kernel import debugging, hooks, magics, shutdown
+from ipybox_kernel import debugging, hints, hooks, magics, shutdown
 from ipybox_kernel.cells import Cells, name_cells_in_warnings
 from ipybox_kernel.formats import PlainFormats
 from ipybox_kernel.interrupt import interrupts
@@ -127,6 +127,7 @@ class HandlersKernel(Serving, IPythonKernel):
         self.session.send(self.iopub_socket, "status", {"execution_state": state}, self.get_parent("shell"))
 
     def publish_error(self, content: dict[str, Any]) -> None:
+        self.streams.err.write(hints.of_missing(content["evalue"]))
         self.streams.flush()
         self.session.send(self.iopub_socket, "error", content, self.get_parent("shell"))
 

@@ -373,8 +373,9 @@ def main(end: socket.socket, hello: dict[str, Any], lifeline: list[int]) -> None
         supervisor.serve(ready)
         return
 
-    from ipybox_kernel import child, preload
+    from ipybox_kernel import child, hints, preload
 
+    hints.private = tuple(hello.get("private", []))
     supervisor.warm_up = [supervisor.judge_path, *preload.warm_up(kernel)]
     birth = supervisor.serve({**ready, **preload.versions(), "level": kernel.level})
     child.become_kernel(kernel, birth)

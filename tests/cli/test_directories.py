@@ -132,3 +132,15 @@ except OSError as error: print(error.strerror)
     assert written.text == "2"
     assert client.close() == 0
     assert not (boxed.directory / "sessions/a/.envrc").exists()
+
+
+def test_a_file_in_the_hosts_temporary_directory(boxed: Program, tmp_path_factory: pytest.TempPathFactory) -> None:
+    table = tmp_path_factory.mktemp("of_the_host") / "table.csv"
+    table.write_text("a,b")
+    assert str(table).startswith("/tmp/")
+    for code in (f"open({str(table)!r})", f"!cat {table}"):
+        assert "[ipybox] /tmp is the sandbox's own here" in boxed.run("-c", code).err
+
+
+def test_pip_without_a_place_for_packages(boxed: Program) -> None:
+    assert "[ipybox] pip reaches no index here" in boxed.run("-c", "!pip install --retries 0 no-such-package").err

@@ -209,7 +209,7 @@ def test_a_wrong_configuration_is_told_with_its_line(project: Program) -> None:
     file = project.write("sandbox.json", '{\n  "filesystem": {\n    "denyReed": []}}')
     ended = project.run("--sandbox-config", file, "-c", "1")
     assert ended.code == 2
-    assert f"{file}:3: filesystem/denyReed: no such member is known here" in ended.err
+    assert f"{file}:3: filesystem/denyReed: no such member is known here; did you mean denyRead?" in ended.err
     sockets = project.run(configured(project, {"network": {"allowUnixSockets": ["/run/x"]}}), "-c", "1")
     assert sockets.code == 2
     assert "network/allowUnixSockets" in sockets.err

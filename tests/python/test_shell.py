@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from harness import Kernel
+from harness import Host, Kernel
 
 
 @pytest.fixture(params=["lean", "handlers", "lean with actions", "handlers with actions"])
@@ -119,3 +120,48 @@ def test_interrupting_what_ignores_it(any_kernel: Kernel) -> None:
 def test_bash_magics(any_kernel: Kernel) -> None:
     assert any_kernel.run("%%bash\nfor i in 1 2; do echo $i; done").text() == "1\n2\n"
     assert any_kernel.run("%%sh\necho sh").text() == "sh\n"
+
+
+FROM_THE_HOST = {
+    "cell": "open('/tmp/of the host/data.csv')",
+    "bytes": "open(b'/var/tmp/data.csv')",
+    "shell": "!cat /tmp/data.csv",
+    "program": "!{__import__('sys').executable} /tmp/program.py",
+    "value": "x = !ls -l '/tmp/data.csv'",
+    "bash": "%%bash\nsed -n 1p /tmp/data.csv",
+    "traceback of a program": "!{__import__('sys').executable} -c \"open('/tmp/data.csv')\"",
+}
+
+
+@pytest.fixture(scope="module")
+def own_places() -> Iterator[Host]:
+    """A supervisor whose sandbox has directories of its own."""
+    with Host(private=["/tmp", "/var/tmp"]) as host:
+        yield host
+
+
+@pytest.mark.parametrize("code", FROM_THE_HOST.values(), ids=FROM_THE_HOST)
+def test_a_file_that_only_the_host_has(own_places: Host, code: str) -> None:
+    kernel = own_places.fork(actions=True)
+    place = "/var/tmp" if "/var" in code else "/tmp"
+    assert kernel.run(code).text("stderr").endswith(
+        f"[ipybox] {place} is the sandbox's own here, and was empty at the start. A file of the host's {place} can be read "
+        "where it is put into the working directory.\n"
+    )
+    kernel.close()
+
+
+@pytest.mark.parametrize(
+    "code", ["open('/nowhere/data.csv')", "!cat /nowhere/tmp/x", "open('data.csv')", "!echo '/tmp/x: No such file or directory'"]
+)
+def test_a_file_that_nobody_has(own_places: Host, code: str) -> None:
+    kernel = own_places.fork(actions=True)
+    assert "[ipybox]" not in kernel.run(code).text("stderr")
+    kernel.close()
+
+
+def test_a_file_that_is_not_in_a_working_directory_below(own_places: Host, tmp_path: Path) -> None:
+    kernel = own_places.fork(actions=True)
+    kernel.run(f"import os; os.chdir({str(tmp_path)!r})")
+    assert "[ipybox]" not in kernel.run(f"open({str(tmp_path / 'x')!r})").text("stderr")
+    kernel.close()

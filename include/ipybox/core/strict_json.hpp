@@ -73,6 +73,9 @@ class strict_object {
     [[nodiscard]] result<void> finish();
 
   private:
+    /// "; did you mean NAME?", or nothing.
+    [[nodiscard]] std::string meant_by(std::string_view name) const;
+
     template <class T, class Accept>
     std::optional<T> take(std::string_view name, std::string_view wanted, Accept accept);
 

@@ -90,6 +90,10 @@ struct launch_spec {
     /// links.
     std::vector<std::filesystem::path> changeable = {};
 
+    /// Directories that are the sandbox's own, empty at its start, where the host has others of these names. A policy
+    /// names them, so that a kernel can say why a file of the host is missing there.
+    std::vector<std::filesystem::path> private_directories = {};
+
     /// Data that the started program can read, by the number of the descriptor: for what stands in front of it, as
     /// `bwrap`.
     std::map<int, std::string> inputs = {};

@@ -531,20 +531,20 @@ TEST_CASE("rules: a file that is wrong says where") {
     CHECK(contains(problem("{\n \"deny\": [\n  {\"tool\" 3}\n]}"), "rules.json:3:11: "));
     CHECK(contains(problem(""), "rules.json:1:1: "));
     CHECK(contains(problem("[]"), "rules.json: an object is wanted"));
-    CHECK(problem(R"({"alow":[]})") == "rules.json/alow: no such member is known here");
+    CHECK(problem(R"({"alow":[]})") == "rules.json/alow: no such member is known here; did you mean allow?");
     CHECK(problem(R"({"allow":{}})") == "rules.json/allow: an array is wanted");
     CHECK(problem(R"({"allow":[{"tool":"a.b"},{"tool":"a"}]})") ==
           "rules.json/allow/1/tool: \"server.tool\" is wanted, or \"server\" besides it");
     CHECK(problem(R"({"allow":[{"tool":"a.b","where":[{"path":"x","op":"~","value":1}]}]})") ==
           "rules.json/allow/0/where/0/op: one of ==, !=, <, <=, >, >=, in, matches, prefix is wanted");
     CHECK(problem(R"({"allow":[{"tool":"a.b","annotations":{"readonlyHint":true}}]})") ==
-          "rules.json/allow/0/annotations/readonlyHint: no such member is known here");
+          "rules.json/allow/0/annotations/readonlyHint: no such member is known here; did you mean readOnlyHint?");
     CHECK(problem(R"({"allow":[{"tool":"a.b","annotations":{}}]})") ==
           "rules.json/allow/0/annotations: readOnlyHint, destructiveHint, idempotentHint or openWorldHint is wanted");
     CHECK(contains(problem(R"({"deny":[{"argv":["a"],"annotations":{"readOnlyHint":true}}]})"),
                    "no such member is known here"));
     CHECK(problem(R"({"ask":[{}]})") == "rules.json/ask/0/tool: a tool is wanted: \"server.tool\"");
-    CHECK(problem(R"({"allow":[{"argvs":["ls"]}]})") == "rules.json/allow/0/argvs: no such member is known here");
+    CHECK(problem(R"({"allow":[{"argvs":["ls"]}]})") == "rules.json/allow/0/argvs: no such member is known here; did you mean argv?");
     CHECK(problem(R"({"deny":[{"argv":[]}]})") == "rules.json/deny/0/argv: a program is wanted");
     CHECK(problem(R"({"deny":[{"argv":["**","a"]}]})") == "rules.json/deny/0/argv: \"**\" can only be the last");
     CHECK(problem(R"({"deny":[{"argv":["a",1]}]})") == "rules.json/deny/0/argv: an array of texts is wanted");

@@ -2,6 +2,7 @@
 
 #include <ipybox/core/json_cursor.hpp>
 #include <ipybox/core/json_depth.hpp>
+#include <ipybox/core/nearest_name.hpp>
 #include <ipybox/core/strict_json.hpp>
 
 #include <nlohmann/json.hpp>
@@ -204,10 +205,18 @@ IPYBOX_DECL std::string strict_object::place(std::string_view name) const {
     return name.empty() ? where_ : where_ + "/" + std::string(name);
 }
 
+IPYBOX_DECL std::string strict_object::meant_by(std::string_view name) const {
+    std::vector<std::string> free; // a member that is there is not the one that was meant
+    for (auto const& known : known_)
+        if (!value_.contains(known)) free.push_back(known);
+    auto const meant = nearest_name(name, free);
+    return meant.empty() ? meant : "; did you mean " + meant + "?";
+}
+
 IPYBOX_DECL std::optional<json_problem> strict_object::problem() {
     if (value_.is_object()) {
         for (auto const& [name, unused] : value_.items()) {
-            if (!known_.contains(name)) fail(name, "no such member is known here");
+            if (!known_.contains(name)) fail(name, "no such member is known here" + meant_by(name));
         }
     }
     return problem_ ? problem_ : missing_;

@@ -57,6 +57,7 @@ inline std::string greeting(supervisor_options const& options, launch_spec const
                   {"limits", limits_in(options.limits, launch)},
                   {"variables", launch.sandbox_variables},
                   {"changeable", texts(launch.changeable)},
+                  {"private", texts(launch.private_directories)},
                   {"domain", launch.confinement != nullptr},
                   {"packages", options.package_dir.string()},
                   {"cache", caches.string()}};

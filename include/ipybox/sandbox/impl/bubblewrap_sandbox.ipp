@@ -308,6 +308,7 @@ IPYBOX_DECL result<launch_spec> bubblewrap_sandbox::wrap(launch_spec spec) const
     spec.working_dir = *working_dir;
     spec.first_in_namespace = true;
     spec.changeable.assign(1, "/"); // all else is mounted read-only
+    spec.private_directories = private_dirs;
     detail::hide_variables(spec, config_.hidden_variables);
     if (config_.network.opens_hosts()) spec.network = std::make_shared<sandbox_config const>(config_);
     return spec;

@@ -1,13 +1,13 @@
 #include <support/catch.hpp>
 
-#include <cli/nearest_name.hpp>
+#include <ipybox/core/nearest_name.hpp>
 
 #include <string>
 #include <vector>
 
 namespace {
 
-using ipybox::cli::nearest_name;
+using ipybox::detail::nearest_name;
 
 std::vector<std::string> const names{"timeout",    "tool-timeout", "working-dir", "approve", "approve-shell-cmds",
                                      "mcp-config", "times",        "yes"};

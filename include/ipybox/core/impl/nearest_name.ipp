@@ -1,18 +1,19 @@
-#include <cli/nearest_name.hpp>
+#pragma once
+
+#include <ipybox/core/nearest_name.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <tuple>
 
-namespace ipybox::cli {
-namespace {
+namespace ipybox::detail {
 
-constexpr std::size_t shortest_word = 3;   ///< a shorter one is like too many names
-constexpr std::size_t longest_word = 100;  ///< a longer one is not misspelt, and would take long
-constexpr std::size_t least_beginning = 4; ///< letters in common
+inline constexpr std::size_t shortest_word = 3;   ///< a shorter one is like too many names
+inline constexpr std::size_t longest_word = 100;  ///< a longer one is not misspelt, and would take long
+inline constexpr std::size_t least_beginning = 4; ///< letters in common
 
 /// How many letters are wrong, missing, too many, or exchanged with the next one.
-std::size_t edit_distance(std::string_view a, std::string_view b) {
+inline std::size_t edit_distance(std::string_view a, std::string_view b) {
     // rows of the table for a's beginnings: the one before the last, the last one, this one
     std::vector<std::size_t> older(b.size() + 1);
     auto last = older;
@@ -31,13 +32,11 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
     return row[b.size()];
 }
 
-std::size_t common_beginning(std::string_view a, std::string_view b) {
+inline std::size_t common_beginning(std::string_view a, std::string_view b) {
     return static_cast<std::size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
 }
 
-} // namespace
-
-std::string nearest_name(std::string_view word, std::vector<std::string> const& names) {
+IPYBOX_DECL std::string nearest_name(std::string_view word, std::vector<std::string> const& names) {
     if (word.size() < shortest_word || word.size() > longest_word) return {};
     std::string_view nearest;
     // Few edits count more than a common beginning.
@@ -57,4 +56,4 @@ std::string nearest_name(std::string_view word, std::vector<std::string> const& 
     return std::string(nearest);
 }
 
-} // namespace ipybox::cli
+} // namespace ipybox::detail

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <ipybox/core/config.hpp>
+
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace ipybox::cli {
+namespace ipybox::detail {
 
 /**
  * \brief The name that a misspelt word was meant to be; empty: none is like it.
@@ -13,4 +15,8 @@ namespace ipybox::cli {
  */
 [[nodiscard]] std::string nearest_name(std::string_view word, std::vector<std::string> const& names);
 
-} // namespace ipybox::cli
+} // namespace ipybox::detail
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/core/impl/nearest_name.ipp>
+#endif
