@@ -16,9 +16,9 @@ EVERYTHING: dict[str, Any] = {
 }
 
 
-def resourceful(era: str = "handshake") -> dict[str, Any]:
+def resourceful(era: str = "handshake", *further: str) -> dict[str, Any]:
     how = {"negotiation": "stateless_only"} if era == "stateless" else {}
-    return {"command": PYTHON, "args": [SERVER, "--era", era], **how}
+    return {"command": PYTHON, "args": [SERVER, "--era", era, *further], **how}
 
 
 @pytest.mark.parametrize("era", ["handshake", "stateless"])
@@ -44,6 +44,17 @@ print([c.text for c in await asyncio.gather(*(mcptools.aread(f"doc://{i}", "docs
         "Weather in Köln?",
         "['text 0', 'text 1', 'text 2']",
     ]
+
+
+@pytest.mark.parametrize("era", ["handshake", "stateless"])
+def test_a_server_has_what_it_knows(program: Program, era: str) -> None:
+    code = """
+import mcptools, mcptools.docs
+print(mcptools.prompts("docs"), mcptools.read("doc://1", "docs").text)
+"""
+    docs = resourceful(era, "--lacks", "tools/list", "prompts/list")
+    ended = program.run("--mcp-config", config(program, docs=docs), "--yes", "-c", code)
+    assert (ended.out, ended.err) == ("[] text 1\n", "")
 
 
 def test_a_link_of_a_result_is_read(program: Program) -> None:

@@ -5,6 +5,7 @@
 #include <ipybox/mcp/raw_json.hpp>
 #include <ipybox/mcp/rpc_message.hpp>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -71,9 +72,9 @@ class item_list_machine {
 
     [[nodiscard]] outcome on_result(std::string_view json) { return on_reading(read(json)); }
 
-    /// The server refused the page: the items so far, or the error where there are none.
-    [[nodiscard]] result<raw_json> on_refusal(error why) {
-        auto const list = pages_.on_refusal(std::move(why));
+    /// The server refused the page, with this code of JSON-RPC: as `list_pages` has it.
+    [[nodiscard]] result<raw_json> on_refusal(error why, std::int64_t code) {
+        auto const list = pages_.on_refusal(std::move(why), code);
         return list ? detail::json_of(*list) : failure(list.error());
     }
 

@@ -2,8 +2,10 @@
 
 #include <ipybox/core/json_cursor.hpp>
 #include <ipybox/core/result.hpp>
+#include <ipybox/mcp/rpc_message.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <set>
@@ -68,8 +70,10 @@ class list_pages {
         return std::nullopt;
     }
 
-    /// The server refused the page: the items so far, or the error where there are none.
-    [[nodiscard]] result<whole> on_refusal(error why) {
+    /// The server refused the page, with this code of JSON-RPC: the items so far, or the error where there are none. A
+    /// server that does not know the method has nothing to list.
+    [[nodiscard]] result<whole> on_refusal(error why, std::int64_t code) {
+        if (items_.empty() && code == rpc_method_not_found) return all();
         if (items_.empty()) return failure(std::move(why));
         // a server that sends "" for "no more" may not know it as a cursor
         if (cursor_ == "\"\"") return all();

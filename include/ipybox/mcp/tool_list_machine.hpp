@@ -5,6 +5,7 @@
 #include <ipybox/mcp/rpc_message.hpp>
 #include <ipybox/mcp/tool.hpp>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -39,8 +40,8 @@ class tool_list_machine {
 
     [[nodiscard]] outcome on_result(std::string_view json) { return on_reading(read(json)); }
 
-    /// The server refused the page: the tools so far, or the error where there are none.
-    [[nodiscard]] result<std::vector<tool>> on_refusal(error why);
+    /// The server refused the page, with this code of JSON-RPC: as `list_pages` has it.
+    [[nodiscard]] result<std::vector<tool>> on_refusal(error why, std::int64_t code);
 
   private:
     pages pages_{"tools"};

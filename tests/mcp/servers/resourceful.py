@@ -201,7 +201,11 @@ METHODS = {
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--era", choices=["handshake", "stateless"], default="handshake")
-    Server(parser.parse_args()).serve()
+    parser.add_argument("--lacks", nargs="*", default=[], metavar="METHOD", help="does not know it")
+    said = parser.parse_args()
+    for method in said.lacks:
+        del METHODS[method]
+    Server(said).serve()
 
 
 if __name__ == "__main__":

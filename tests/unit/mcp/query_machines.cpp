@@ -49,9 +49,10 @@ TEST_CASE("item_list_machine: ends where nothing new comes, and keeps what there
 
     resources refused;
     REQUIRE_FALSE(refused.on_result(page));
-    CHECK(refused.on_refusal({errc::mcp_refused, "is busy"})->text() ==
+    CHECK(refused.on_refusal({errc::mcp_refused, "is busy"}, -32000)->text() ==
           R"({"items":[{"uri":"a"}],"remark":"the rest of the list is missing: the server is busy"})");
-    CHECK(resources().on_refusal({errc::mcp_refused, "is busy"}).error() == errc::mcp_refused);
+    CHECK(resources().on_refusal({errc::mcp_refused, "is busy"}, -32000).error() == errc::mcp_refused);
+    CHECK(resources().on_refusal({errc::mcp_refused, "unknown"}, -32601)->text() == R"({"items":[],"remark":""})");
 }
 
 TEST_CASE("item_list_machine: what is no list, and an empty one") {

@@ -249,7 +249,7 @@ TEST_CASE("tool_list_machine: a cursor that is no string goes back as it came, w
 
 TEST_CASE("tool_list_machine: the tools so far are kept when a later page cannot be had") {
     error const refusal(errc::mcp_refused, "refused `tools/list`: Invalid cursor (-32602)");
-    CHECK(tool_list_machine().on_refusal(refusal).error().text() == refusal.text());
+    CHECK(tool_list_machine().on_refusal(refusal, -32602).error().text() == refusal.text());
     auto const rest_after = [](std::string const& next, auto end) {
         tool_list_machine m;
         REQUIRE_FALSE(m.on_result(R"({"tools":[{"name":"a"}],"nextCursor":)" + next + "}"));
@@ -258,13 +258,18 @@ TEST_CASE("tool_list_machine: the tools so far are kept when a later page cannot
         REQUIRE(tools->size() == 1);
         return tools->front().remark;
     };
-    auto const refuse = [&](tool_list_machine& m) { return m.on_refusal(refusal); };
+    auto const refuse = [&](tool_list_machine& m) { return m.on_refusal(refusal, -32602); };
     CHECK(rest_after(R"("")", refuse).empty()); // it was the end
     CHECK(rest_after(R"("2")", refuse) ==
           "the rest of the list is missing: the server refused `tools/list`: Invalid cursor (-32602)");
     CHECK(test::contains(rest_after("2", refuse), "it was sent back as it came; the rest of the list is missing"));
     CHECK(test::contains(rest_after(R"("2")", [](auto& m) { return *m.on_result("[]"); }),
                          "the rest of the list is missing: the server answered `tools/list` with something"));
+}
+
+TEST_CASE("tool_list_machine: a server that does not know the method has no tools") {
+    error const refusal(errc::mcp_refused, "refused `tools/list`: Method not found (-32601)");
+    CHECK(tool_list_machine().on_refusal(refusal, -32601)->empty());
 }
 
 TEST_CASE("tool_list_machine: what is no list, and lists without an end") {

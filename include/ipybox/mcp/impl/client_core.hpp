@@ -14,6 +14,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -61,8 +62,8 @@ class exchange {
     /// The same of one that the reader has read.
     virtual bool take_read(std::shared_ptr<void> const& read) = 0;
 
-    /// The server refused the request.
-    virtual void refuse(error why) = 0;
+    /// The server refused the request, with this code of JSON-RPC.
+    virtual void refuse(error why, std::int64_t code) = 0;
 
     /// Completes with an error, if it has not completed yet.
     virtual void fail(error why) = 0;
@@ -129,9 +130,9 @@ class exchange_of final : public exchange {
         return take_reading(std::move(*std::static_pointer_cast<reading>(read)));
     }
 
-    void refuse(error why) override {
-        if constexpr (requires { machine_.on_refusal(why); }) {
-            auto outcome = machine_.on_refusal(std::move(why));
+    void refuse(error why, std::int64_t code) override {
+        if constexpr (requires { machine_.on_refusal(why, code); }) {
+            auto outcome = machine_.on_refusal(std::move(why), code);
             outcome ? complete(std::move(outcome)) : fail(outcome.error());
         } else {
             fail(std::move(why));

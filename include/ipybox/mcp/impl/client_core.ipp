@@ -136,7 +136,8 @@ IPYBOX_DECL void client_core::cancel_task(exchange const& e) {
 IPYBOX_DECL void client_core::conclude(std::shared_ptr<exchange> const& e, rpc_outcome outcome) {
     if (auto const* const why = std::get_if<error>(&outcome)) return e->fail(names_.in_public(*why));
     if (auto const* const why = std::get_if<rpc_error>(&outcome))
-        return e->refuse(error(errc::mcp_refused, "refused `" + std::string(e->method()) + "`: " + to_string(*why)));
+        return e->refuse(error(errc::mcp_refused, "refused `" + std::string(e->method()) + "`: " + to_string(*why)),
+                         why->code);
     auto const* const read = std::get_if<read_result>(&outcome);
     bool const done = read ? e->take_read(read->value) : e->take(std::get<std::string_view>(outcome));
     if (!done) ask(e);

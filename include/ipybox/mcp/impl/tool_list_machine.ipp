@@ -73,8 +73,8 @@ IPYBOX_DECL tool_list_machine::outcome tool_list_machine::on_reading(reading rea
     return *list ? detail::tools_of(std::move(**list)) : failure(list->error());
 }
 
-IPYBOX_DECL result<std::vector<tool>> tool_list_machine::on_refusal(error why) {
-    auto list = pages_.on_refusal(std::move(why));
+IPYBOX_DECL result<std::vector<tool>> tool_list_machine::on_refusal(error why, std::int64_t code) {
+    auto list = pages_.on_refusal(std::move(why), code);
     if (!list) return failure(list.error());
     return detail::tools_of(std::move(*list));
 }
