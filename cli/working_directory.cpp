@@ -1,3 +1,4 @@
+#include <ipybox/os/host_environment.hpp>
 #include <ipybox/os/lies_in.hpp>
 
 #include <CLI/App.hpp>
@@ -6,7 +7,7 @@
 #include <stdlib.h>
 
 #include <cctype>
-#include <cstdlib>
+#include <cstddef>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -14,10 +15,7 @@
 namespace ipybox::cli {
 namespace {
 
-std::string_view home() {
-    auto const* const named = std::getenv("HOME");
-    return named != nullptr && *named == '/' ? named : std::string_view();
-}
+std::filesystem::path home() { return os::host_environment::now().home(); }
 
 /// The home directory in front of a path: as `~`, `$HOME` or `${HOME}`. 0: it begins otherwise.
 std::size_t spelled_home(std::string_view text) {
@@ -53,8 +51,9 @@ bool is_left_over(std::string_view name, bool is_first) {
 /// Whether the home directory is `directory` or lies in it.
 bool holds_home(std::filesystem::path const& directory) {
     std::error_code unknown;
-    auto const own = std::filesystem::weakly_canonical(home(), unknown);
-    return !home().empty() && os::lies_in(own, std::filesystem::weakly_canonical(directory, unknown));
+    auto const own = home();
+    return !own.empty() && os::lies_in(std::filesystem::weakly_canonical(own, unknown),
+                                       std::filesystem::weakly_canonical(directory, unknown));
 }
 
 std::filesystem::path make_private_directory(std::string const& option) {
@@ -79,8 +78,8 @@ std::string expand_directory(std::string& text) {
     }
     if (text.starts_with("file:")) return "'" + text + "' is not a directory; write its path";
     if (auto const length = spelled_home(text); length > 0) {
-        if (home().empty()) return "'" + text + "' begins at the home directory, and HOME does not name it";
-        text = std::string(home()) + text.substr(length);
+        if (home().empty()) return "'" + text + "' begins at the home directory, and there is none";
+        text = home().string() + text.substr(length);
         return {};
     }
     std::error_code missing;

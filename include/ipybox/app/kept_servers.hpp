@@ -46,9 +46,6 @@ class kept_servers {
     /// are too many
     [[nodiscard]] result<void> keep(std::string const& name, kept_server server);
 
-    /// Forgets a server, if it is kept. \par Errors errc::io_error
-    [[nodiscard]] result<void> forget(std::string const& name);
-
     /// Where they are kept.
     [[nodiscard]] std::filesystem::path const& file() const noexcept { return file_; }
 

@@ -94,9 +94,4 @@ IPYBOX_DECL result<void> kept_servers::keep(std::string const& name, kept_server
     return write();
 }
 
-IPYBOX_DECL result<void> kept_servers::forget(std::string const& name) {
-    (void)read();
-    return servers_.erase(name) > 0 ? write() : result<void>();
-}
-
 } // namespace ipybox
