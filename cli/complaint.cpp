@@ -1,7 +1,7 @@
+#include <ipybox/core/nearest_name.hpp>
+
 #include <cli/command_description.hpp>
 #include <cli/complaint.hpp>
-
-#include <ipybox/core/nearest_name.hpp>
 
 #include <string>
 #include <string_view>

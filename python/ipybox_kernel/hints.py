@@ -46,8 +46,8 @@ OF_GIT = [
 private: tuple[str, ...] = ()
 
 OWN = (
-    "{0} is the sandbox's own here, and was empty at the start. A file of the host's {0} can be read where it is put into "
-    "the working directory."
+    "{0} is the sandbox's own here, and was empty at the start. A file of the host's {0} can be read where it is put "
+    "into the working directory."
 )
 
 #: What programs and Python say of a path that is not there: ``cat: PATH: …``, ``… '/tmp/x': …``, ``…: 'PATH'``.

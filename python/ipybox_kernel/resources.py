@@ -192,7 +192,7 @@ def _listed(method: str, server: str) -> list[dict[str, Any]]:
     return _objects(listed["items"])
 
 
-# What a server sends may be anything: a member of another type counts as one that is left out.
+# Servers send members of any type: one of a wrong type counts as missing.
 
 
 def _objects(value: object) -> list[dict[str, Any]]:

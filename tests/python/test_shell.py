@@ -144,15 +144,25 @@ def own_places() -> Iterator[Host]:
 def test_a_file_that_only_the_host_has(own_places: Host, code: str) -> None:
     kernel = own_places.fork(actions=True)
     place = "/var/tmp" if "/var" in code else "/tmp"
-    assert kernel.run(code).text("stderr").endswith(
-        f"[ipybox] {place} is the sandbox's own here, and was empty at the start. A file of the host's {place} can be read "
-        "where it is put into the working directory.\n"
+    assert (
+        kernel.run(code)
+        .text("stderr")
+        .endswith(
+            f"[ipybox] {place} is the sandbox's own here, and was empty at the start. A file of the host's {place} can be read "
+            "where it is put into the working directory.\n"
+        )
     )
     kernel.close()
 
 
 @pytest.mark.parametrize(
-    "code", ["open('/nowhere/data.csv')", "!cat /nowhere/tmp/x", "open('data.csv')", "!echo '/tmp/x: No such file or directory'"]
+    "code",
+    [
+        "open('/nowhere/data.csv')",
+        "!cat /nowhere/tmp/x",
+        "open('data.csv')",
+        "!echo '/tmp/x: No such file or directory'",
+    ],
 )
 def test_a_file_that_nobody_has(own_places: Host, code: str) -> None:
     kernel = own_places.fork(actions=True)

@@ -218,7 +218,7 @@ IPYBOX_DECL std::vector<detail::unprotected_file> executor_base::unprotected_fil
 
 namespace detail {
 
-/// What the server said when it was asked for its tools.
+/// Adds the instructions of a server that has been asked for its tools: it has started.
 inline void add_instructions(codegen::generate_options& options, std::string const& server,
                              session_handle const& session) {
     auto const servers = session.servers();

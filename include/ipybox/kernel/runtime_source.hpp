@@ -2383,6 +2383,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ipybox_kernel import hosts, packages
+from ipybox_kernel.paths import lies_in
 
 Write = Callable[[str], Any]
 
@@ -2416,6 +2417,21 @@ OF_GIT = [
 ]
 
 
+#: Directories that are the sandbox's own, empty at its start, where the host has others of these names.
+private: tuple[str, ...] = ()
+
+OWN = (
+    "{0} is the sandbox's own here, and was empty at the start. A file of the host's {0} can be read where it is put "
+    "into the working directory."
+)
+
+#: What programs and Python say of a path that is not there: ``cat: PATH: …``, ``… '/tmp/x': …``, ``…: 'PATH'``.
+MISSING = re.compile(
+    r"(?P<before>/[^\s:'\"]+)['\"]?: (?:\[Errno 2\] )?No such file or directory"
+    r"|No such file or directory: b?['\"](?P<behind>/[^\n'\"]+)"
+)
+
+
 class Output:
     """What a command writes: it is passed on, and its end is kept."""
 
@@ -2442,12 +2458,30 @@ def of_command(command: str, code: int, output: Output) -> str:
         for said, sentence in OF_GIT:
             if found := said.search(output.end):
                 return line(sentence.format(*found.groups()))
+    return of_missing(output.end) if code else ""
+
+
+def of_missing(text: str) -> str:
+    """A line about what an error says is not there; empty: nothing is to be said."""
+    for found in MISSING.finditer(text[-Output.LONGEST :]) if private else ():
+        path = found["before"] or found["behind"]
+        place = next((place for place in private if lies_in(path, [place])), None)
+        if place and not lies_in(path, [workplace()]):
+            return line(OWN.format(place))
     return ""
+
+
+def workplace() -> str:
+    """The working directory, which may be gone."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return "/"
 
 
 def line(sentence: str) -> str:
     return f"{MARK}{sentence}\n"
-)py", 2686}},
+)py", 3954}},
 {"hooks", {R"py("""Functions of IPython's shell, with what a kernel adds to them."""
 
 from __future__ import annotations
@@ -3208,7 +3242,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from ipykernel.ipkernel import IPythonKernel
 from IPython.core.error import StdinNotImplementedError
 
-from ipybox_kernel import debugging, hooks, magics, shutdown
+from ipybox_kernel import debugging, hints, hooks, magics, shutdown
 from ipybox_kernel.cells import Cells, name_cells_in_warnings
 from ipybox_kernel.formats import PlainFormats
 from ipybox_kernel.interrupt import interrupts
@@ -3316,6 +3350,7 @@ class HandlersKernel(Serving, IPythonKernel):
         self.session.send(self.iopub_socket, "status", {"execution_state": state}, self.get_parent("shell"))
 
     def publish_error(self, content: dict[str, Any]) -> None:
+        self.streams.err.write(hints.of_missing(content["evalue"]))
         self.streams.flush()
         self.session.send(self.iopub_socket, "error", content, self.get_parent("shell"))
 
@@ -3491,7 +3526,7 @@ class HandlersKernel(Serving, IPythonKernel):
         """Puts a request aside that came too early. Input that came too late is dropped."""
         if channel == SHELL:
             self.backlog.append((channel, frames))
-)py", 13296}},
+)py", 13371}},
 {"landlock", {R"py("""Landlock domains: what a kernel can signal and look into are its own processes alone."""
 
 from __future__ import annotations
@@ -6011,7 +6046,7 @@ def _listed(method: str, server: str) -> list[dict[str, Any]]:
     return _objects(listed["items"])
 
 
-# What a server sends may be anything: a member of another type counts as one that is left out.
+# Servers send members of any type: one of a wrong type counts as missing.
 
 
 def _objects(value: object) -> list[dict[str, Any]]:
@@ -6064,7 +6099,7 @@ def _block(block: dict[str, Any], server: str) -> str | Part:
     if kind == "resource" and isinstance(block.get("resource"), dict):
         return _content(block["resource"])
     return json.dumps(block, ensure_ascii=False)
-)py", 8582}},
+)py", 8561}},
 {"rooms", {R"py("""Rooms: namespaces for one kernel and its programs, with a first process that the supervisor starts in them."""
 
 from __future__ import annotations
@@ -7736,12 +7771,13 @@ R"py(        # Of each kernel alone: the system counts what is in a namespace am
         supervisor.serve(ready)
         return
 
-    from ipybox_kernel import child, preload
+    from ipybox_kernel import child, hints, preload
 
+    hints.private = tuple(hello.get("private", []))
     supervisor.warm_up = [supervisor.judge_path, *preload.warm_up(kernel)]
     birth = supervisor.serve({**ready, **preload.versions(), "level": kernel.level})
     child.become_kernel(kernel, birth)
-)py", 16532}},
+)py", 16591}},
 {"tools", {R"py("""Calls of MCP tools: ``ToolRunner``, its errors, and what tools answer beside text."""
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ class client {
     /// The effects of a tool, as the server listed them; none if it has not. From any thread.
     [[nodiscard]] std::optional<ipybox::detail::tool_annotations> annotations(std::string const& tool) const;
 
-    /// What the server says about its use; empty: nothing, or it has not been started. From any thread.
+    /// The `instructions` of the server; empty: it has none, or has not been started. From any thread.
     [[nodiscard]] std::string instructions() const;
 
     /**

@@ -45,7 +45,7 @@ class listed_tools {
         return found != tools_.end() && found->second.needs_task;
     }
 
-    /// What the server says about its use, since it started last; empty: nothing.
+    /// The `instructions` of the server, of its latest start; empty: it has none.
     void instruct(std::string text) {
         std::scoped_lock const lock(mutex_);
         instructions_ = std::move(text);

@@ -1,6 +1,6 @@
-#include <support/catch.hpp>
-
 #include <ipybox/core/nearest_name.hpp>
+
+#include <support/catch.hpp>
 
 #include <string>
 #include <vector>

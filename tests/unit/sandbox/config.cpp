@@ -120,7 +120,8 @@ TEST_CASE("sandbox_config: keys for other systems are accepted, with a notice") 
 TEST_CASE("sandbox_config: an unknown key is an error with its name and line") {
     CHECK(problem("{\n  \"network\": {\n    \"allowedDomain\": []\n  }\n}") ==
           "c.json:3: network/allowedDomain: no such member is known here; did you mean allowedDomains?");
-    CHECK(problem("{\n\"filesytem\": {}}") == "c.json:2: filesytem: no such member is known here; did you mean filesystem?");
+    CHECK(problem("{\n\"filesytem\": {}}") ==
+          "c.json:2: filesytem: no such member is known here; did you mean filesystem?");
     CHECK(problem(R"({"filesystem": {"denyRead": [{"path": "a", "literal": true, "x": 1}]}})") ==
           "c.json:1: filesystem/denyRead/0/x: no such member is known here");
     CHECK(problem(R"({"credentials": {"files": [{"path": "a", "mode": "deny", "kind": 1}]}})") ==

@@ -20,7 +20,8 @@ namespace ipybox {
 namespace detail {
 
 inline error no_list_of_servers(std::filesystem::path const& file) {
-    return error(errc::invalid_argument, file.string() + " is no list of MCP servers: remove it");
+    return error(errc::invalid_argument,
+                 file.string() + " cannot be read as a list of registered MCP servers: remove it");
 }
 
 /// One of them as it is written; none where it is not.

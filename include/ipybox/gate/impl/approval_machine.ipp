@@ -32,7 +32,7 @@ IPYBOX_DECL approval_machine::cell& approval_machine::cell_of(std::string_view i
 
 IPYBOX_DECL bool approval_machine::is_switched_off(approval_subject::action kind) const noexcept {
     switch (kind) {
-    // What a server is asked besides, it may do as well within a tool.
+    // A tool can do all that reading a resource or a prompt does.
     case approval_subject::action::tool:
     case approval_subject::action::resource:
     case approval_subject::action::prompt: return !approve_tool_calls_;
