@@ -30,7 +30,8 @@ struct handed_descriptor {
 class process {
   public:
     process() = default;
-    process(pid_t pid, unique_fd pidfd) noexcept : pid_(pid), pidfd_(std::move(pidfd)) {}
+    /// Holds nothing where `pid` is no number of a process: 0 and -1 are many of them to kill(2).
+    process(pid_t pid, unique_fd pidfd) noexcept : pid_(pid), pidfd_(pid > 0 ? std::move(pidfd) : unique_fd()) {}
     process(process&& other) noexcept;
     process& operator=(process&& other) noexcept;
     ~process();

@@ -9,6 +9,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -313,6 +314,54 @@ TEST_CASE("process: the process that begins its session is reaped") {
     std::ifstream children("/proc/thread-self/children");
     std::vector<pid_t> const of_this_thread{std::istream_iterator<pid_t>(children), {}};
     CHECK(of_this_thread == std::vector<pid_t>{child->pid()});
+}
+
+TEST_CASE("process: is not started where what begins its session is killed") {
+    // The program waits for room in the pipe, as if for its control group; the leader of its session waits for it.
+    open_pipe full;
+    REQUIRE(::fcntl(full.to.get(), F_SETFL, O_NONBLOCK) == 0);
+    std::string const page(4096, ' ');
+    while (::write(full.to.get(), page.data(), page.size()) > 0) {}
+    while (::write(full.to.get(), page.data(), 1) > 0) {}
+    REQUIRE(::fcntl(full.to.get(), F_SETFL, 0) == 0);
+
+    pid_t const starter = static_cast<pid_t>(::syscall(SYS_gettid));
+    std::atomic<int> begun = 0;
+    std::thread killer([&] {
+        for (bool killed = false; !killed; std::this_thread::sleep_for(1ms)) {
+            std::ifstream list("/proc/self/task/" + std::to_string(starter) + "/children");
+            std::vector<pid_t> const children{std::istream_iterator<pid_t>(list), {}};
+            begun = static_cast<int>(children.size());
+            for (pid_t const child : children)
+                if (children.size() == 2 && ::getsid(child) == child) killed = ::kill(child, SIGKILL) == 0;
+        }
+    });
+    auto const child = start_process(shell("exit 0"), {}, orphans::left, full.to.get());
+    killer.join();
+    CHECK(begun == 2);
+    REQUIRE_FALSE(child);
+    CHECK(child.error() == errc::io_error);
+    CHECK(contains(child.error().text(), "starting /bin/sh: it was killed while it began"));
+    CHECK(::waitpid(-1, nullptr, WNOHANG) < 0); // there are no children any more
+}
+
+TEST_CASE("process: is started or not where children are killed as they come") {
+    pid_t const starter = static_cast<pid_t>(::syscall(SYS_gettid));
+    std::atomic<bool> done = false;
+    std::thread killer([&] {
+        while (!done) {
+            std::ifstream list("/proc/self/task/" + std::to_string(starter) + "/children");
+            for (pid_t child = 0; list >> child;) (void)::kill(child, SIGKILL);
+        }
+    });
+    for (int round = 0; round < 200; ++round) {
+        auto child = start_process(shell("exit 0"), {});
+        if (!child) continue;
+        CHECK(child->pid() > 1);
+        CHECK(child->wait(generous));
+    }
+    done = true;
+    killer.join();
 }
 
 TEST_CASE("process: a terminal that it opens is not its controlling one") {

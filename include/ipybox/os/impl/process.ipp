@@ -207,6 +207,14 @@ inline pid_t number_behind(int pidfd) noexcept {
     return found ? static_cast<pid_t>(std::strtol(found + 5, nullptr, 10)) : 0;
 }
 
+/// Ends a process of which nothing but the pidfd is known. Returns when it does not run in our memory any more.
+inline void end_behind(int pidfd) {
+    if (::syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, nullptr, 0) != 0 && errno != ESRCH)
+        if (pid_t const number = number_behind(pidfd); number > 0) (void)::kill(number, SIGKILL);
+    siginfo_t ignored{};
+    while (::waitid(P_PIDFD, static_cast<id_t>(pidfd), &ignored, WEXITED) != 0 && errno == EINTR) {}
+}
+
 } // namespace detail
 
 IPYBOX_DECL process::process(process&& other) noexcept
@@ -340,7 +348,12 @@ IPYBOX_DECL result<process> start_process(launch_spec const& spec, std::vector<h
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     if (leader < 0) return failure(ipybox::detail::system_failure("clone", clone_error));
 
-    process child(plan.pid, unique_fd(plan.pidfd));
+    unique_fd pidfd(plan.pidfd);
+    if (plan.failed_step == nullptr && plan.pid <= 0) { // the leader did not live to say the number
+        if (pidfd) detail::end_behind(pidfd.get());
+        return failure(errc::io_error, "starting " + spec.argv.front() + ": it was killed while it began");
+    }
+    process child(plan.pid, std::move(pidfd));
     if (plan.failed_step == nullptr) return child;
     (void)child.wait(std::chrono::seconds(1));
     auto const step = std::string_view(plan.failed_step);
