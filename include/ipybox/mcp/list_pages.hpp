@@ -55,7 +55,7 @@ class list_pages {
     /// Takes a page: the whole list, or none when there is another page.
     /// \par Errors that of the first page
     [[nodiscard]] std::optional<result<whole>> on_page(result<page> read) {
-        if (!read) return on_refusal(read.error());
+        if (!read) return without_rest(read.error());
         bool const is_empty = read->items.empty();
         bool const fresh = add(std::move(read->items));
         auto& next = read->next;
@@ -74,13 +74,18 @@ class list_pages {
     /// server that does not know the method has nothing to list.
     [[nodiscard]] result<whole> on_refusal(error why, std::int64_t code) {
         if (items_.empty() && code == rpc_method_not_found) return all();
+        return without_rest(std::move(why));
+    }
+
+  private:
+    /// The items so far, where the next page cannot be had; the error where there are none.
+    [[nodiscard]] result<whole> without_rest(error why) {
         if (items_.empty()) return failure(std::move(why));
         // a server that sends "" for "no more" may not know it as a cursor
         if (cursor_ == "\"\"") return all();
         return all("the rest of the list is missing: the server " + why.text());
     }
 
-  private:
     /// Whether there are new ones among them. Those of later pages that are known are left out.
     bool add(std::vector<Item> listed) {
         bool const is_first = items_.empty();

@@ -8,9 +8,9 @@
 
 namespace ipybox::detail {
 
-inline constexpr std::size_t shortest_word = 3;   ///< a shorter one is like too many names
-inline constexpr std::size_t longest_word = 100;  ///< a longer one is not misspelt, and would take long
-inline constexpr std::size_t least_beginning = 4; ///< letters in common
+inline constexpr std::size_t shortest_misspelt = 3;  ///< a shorter one is like too many names
+inline constexpr std::size_t longest_misspelt = 100; ///< a longer one is not misspelt, and would take long
+inline constexpr std::size_t least_in_common = 4;    ///< letters in common
 
 /// How many letters are wrong, missing, too many, or exchanged with the next one.
 inline std::size_t edit_distance(std::string_view a, std::string_view b) {
@@ -37,7 +37,7 @@ inline std::size_t common_beginning(std::string_view a, std::string_view b) {
 }
 
 IPYBOX_DECL std::string nearest_name(std::string_view word, std::vector<std::string> const& names) {
-    if (word.size() < shortest_word || word.size() > longest_word) return {};
+    if (word.size() < shortest_misspelt || word.size() > longest_misspelt) return {};
     std::string_view nearest;
     // Few edits count more than a common beginning.
     std::tuple<bool, std::size_t, std::size_t> least{};
@@ -46,9 +46,9 @@ IPYBOX_DECL std::string nearest_name(std::string_view word, std::vector<std::str
         auto const beginning = common_beginning(word, name);
         bool const is_misspelt = edits <= word.size() / 3;
         bool const begins_alike =
-            beginning == word.size() || (beginning >= least_beginning && 2 * beginning >= word.size());
+            beginning == word.size() || (beginning >= least_in_common && 2 * beginning >= word.size());
         if (!is_misspelt && !begins_alike) continue;
-        std::tuple const rank{!is_misspelt, is_misspelt ? 0 : longest_word - beginning, edits};
+        std::tuple const rank{!is_misspelt, is_misspelt ? 0 : longest_misspelt - beginning, edits};
         if (!nearest.empty() && rank >= least) continue;
         nearest = name;
         least = rank;
