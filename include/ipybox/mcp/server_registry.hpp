@@ -114,8 +114,8 @@ class server_registry {
     /// that lie there then are not started again.
     void code_runs(os::code_reach const& where) const;
 
-    /// A server before it is registered under a name, as people should see it.
-    /// \param before its files as they were approved in an earlier run; none: it was not
+    /// A server before it is registered under a name, as people should see it. `before` is what its files were when it
+    /// was approved in an earlier run; none: it was not.
     [[nodiscard]] detail::server_preview preview(std::string const& name, server_params const& params,
                                                  std::optional<detail::file_memory> const& before = {}) const;
 
