@@ -544,8 +544,7 @@ TEST_CASE("rules: a file that is wrong says where") {
     CHECK(contains(problem(R"({"deny":[{"argv":["a"],"annotations":{"readOnlyHint":true}}]})"),
                    "no such member is known here"));
     CHECK(problem(R"({"ask":[{}]})") == "rules.json/ask/0/tool: a tool is wanted: \"server.tool\"");
-    CHECK(problem(R"({"allow":[{"argvs":["ls"]}]})") ==
-          "rules.json/allow/0/argvs: no such member is known here; did you mean argv?");
+    CHECK(problem(R"({"allow":[{"argvs":["ls"]}]})") == "rules.json/allow/0/argvs: no such member is known here");
     CHECK(problem(R"({"deny":[{"argv":[]}]})") == "rules.json/deny/0/argv: a program is wanted");
     CHECK(problem(R"({"deny":[{"argv":["**","a"]}]})") == "rules.json/deny/0/argv: \"**\" can only be the last");
     CHECK(problem(R"({"deny":[{"argv":["a",1]}]})") == "rules.json/deny/0/argv: an array of texts is wanted");
