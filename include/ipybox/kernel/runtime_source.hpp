@@ -3174,7 +3174,7 @@ class Journal:
         return self.memory[1 : self.memory.tell()]
 
     def clear(self) -> None:
-        """The text has been sent."""
+        """The text has been sent. If the process ends before this, it comes twice: rather that than not at all."""
         end = self.memory.tell()
         self.memory[:end] = bytes(end)
         self.memory.seek(1)
@@ -3220,7 +3220,7 @@ class Leftovers:
         """Lets go of the pipes."""
         for end in self.ends:
             os.close(end)
-)py", 2554}},
+)py", 2632}},
 {"kernel", {R"py("""The kernel: ipykernel's, with everything between it and the host replaced."""
 
 from __future__ import annotations
