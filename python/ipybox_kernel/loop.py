@@ -36,6 +36,7 @@ class MainLoop:
     def __init__(self) -> None:
         self.context = contextvars.copy_context()
         self.begun = False  # what runs
+        self.latest: Task[Any] | None = None  # which runs
         self.watched = -1  # the descriptor of the kernel that it waits for
         self.mend: Callable[[], object] = lambda: None  # called before there is another loop
         self.begin()
@@ -72,7 +73,7 @@ class MainLoop:
             loop = self.asyncio_loop
             whole = self.whole(coroutine)
             try:
-                task = self.task(whole)
+                task = self.latest = self.task(whole)
                 task.add_done_callback(self.leave_unbegun)
             except Exception as error:
                 whole.close()
@@ -80,6 +81,7 @@ class MainLoop:
                 self.replace()
                 raise BrokenLoop(f"the event loop takes no tasks any more: {error!r}") from error
             self.drive(loop, task.done)
+        self.latest = None
         if not task.cancelled() and (failure := task.exception()):
             raise failure
 
@@ -91,9 +93,12 @@ class MainLoop:
         finally:
             leave(self.asyncio_loop)
 
-    def leave_unbegun(self, _: object) -> None:
-        """Ends the running of the loop for a task that was cancelled before its first step."""
-        if not self.begun:
+    def leave_unbegun(self, task: Task[Any]) -> None:
+        """Ends the running of the loop for a task that was cancelled before its first step.
+
+        That of the cell before may be told of when this one runs already, in a nested loop which must not end then.
+        """
+        if task is self.latest and not self.begun:
             leave(self.asyncio_loop)
 
     def task(self, coroutine: Coroutine[Any, Any, Any]) -> Task[Any]:

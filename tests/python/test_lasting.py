@@ -119,3 +119,14 @@ def test_between_two_cells_the_loop_wakes_up_for_files_and_for_threads(kernel: K
     time.sleep(1)
     assert kernel.run("now = time.monotonic(); [now - at > 0.3 for at in seen]").value == "[True, True]"
     assert not kernel.run("loop.remove_reader(reads)").error
+
+
+def test_nested_loops_of_cells_that_follow_each_other_at_once(kernel: Kernel) -> None:
+    """What the loop has to do for the end of one cell comes up in the nested loop of the next one."""
+    if kernel.run("import asyncio, nest_asyncio2; nest_asyncio2.apply()").error:
+        pytest.skip("elsewhere: nest_asyncio2 is not installed")
+    kernel.run("async def f(n): await asyncio.sleep(0.001); return n")
+    for _ in range(10):
+        cells = ["await f(1)", "asyncio.get_event_loop().run_until_complete(f(2))", "asyncio.run(f(3))"]
+        requests = [kernel.start(cell) for cell in cells]
+        assert [kernel.finish(request).value for request in requests] == ["1", "2", "3"]

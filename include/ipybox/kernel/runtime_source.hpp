@@ -3925,6 +3925,7 @@ class MainLoop:
     def __init__(self) -> None:
         self.context = contextvars.copy_context()
         self.begun = False  # what runs
+        self.latest: Task[Any] | None = None  # which runs
         self.watched = -1  # the descriptor of the kernel that it waits for
         self.mend: Callable[[], object] = lambda: None  # called before there is another loop
         self.begin()
@@ -3961,7 +3962,7 @@ class MainLoop:
             loop = self.asyncio_loop
             whole = self.whole(coroutine)
             try:
-                task = self.task(whole)
+                task = self.latest = self.task(whole)
                 task.add_done_callback(self.leave_unbegun)
             except Exception as error:
                 whole.close()
@@ -3969,6 +3970,7 @@ class MainLoop:
                 self.replace()
                 raise BrokenLoop(f"the event loop takes no tasks any more: {error!r}") from error
             self.drive(loop, task.done)
+        self.latest = None
         if not task.cancelled() and (failure := task.exception()):
             raise failure
 
@@ -3980,9 +3982,12 @@ class MainLoop:
         finally:
             leave(self.asyncio_loop)
 
-    def leave_unbegun(self, _: object) -> None:
-        """Ends the running of the loop for a task that was cancelled before its first step."""
-        if not self.begun:
+    def leave_unbegun(self, task: Task[Any]) -> None:
+        """Ends the running of the loop for a task that was cancelled before its first step.
+
+        That of the cell before may be told of when this one runs already, in a nested loop which must not end then.
+        """
+        if task is self.latest and not self.begun:
             leave(self.asyncio_loop)
 
     def task(self, coroutine: Coroutine[Any, Any, Any]) -> Task[Any]:
@@ -4088,7 +4093,7 @@ class MainLoop:
                     setattr(kind, name, value)
         self.mend()
         self.begin()
-)py", 8371}},
+)py", 8628}},
 {"magics", {R"py("""Magics that start programs, through the host: ``%%bash`` and all other ``%%script``s, ``%pip`` and its like."""
 
 from __future__ import annotations
