@@ -28,6 +28,7 @@ _block = re.compile(
     r"(?P<link>\n\n\*\[[^\]\n]*\]\([^)\n]*\)\*$)?",
     re.MULTILINE | re.DOTALL,
 )
+_alone = re.compile(r"^<!-- snippet: .* -->\n(?!```)", re.MULTILINE)
 _leading_comments = re.compile(r"\A(?:// prints: .*\n)+\n?")
 
 
@@ -92,6 +93,9 @@ def check_page(page: Path, root: Path, write: bool) -> list[str]:
         before = match.start("code") - match.start()
         return match[0][:before] + code + "```" + wanted_link
 
+    for lost in _alone.finditer(text):
+        line = 1 + text.count("\n", 0, lost.start())
+        problems.append(f"{name}:{line}: no block stands below this line")
     updated = _block.sub(visit, text)
     if write and updated != text:
         page.write_text(updated, encoding="utf-8")

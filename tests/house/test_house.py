@@ -224,6 +224,10 @@ class Snippets(Sandbox):
         self.assertEqual(self.check(self.page("<!-- snippet: none -->", "x\n")), [])
         self.assertEqual(self.check(self.page("", "x\n", language="bash")), [])
 
+    def test_a_marker_without_a_block(self) -> None:
+        page = self.write("docs/page.md", "Text\n\n<!-- snippet: examples/01.cpp add -->\n\nMore text\n")
+        self.assertEqual(self.check(page), ["docs/page.md:3: no block stands below this line"])
+
     def test_links_in_the_readme(self) -> None:
         block = "<!-- snippet: examples/01.cpp add -->\n```cpp\nint a = 1;\n  ++a;\n```\n"
         none = "<!-- snippet: none -->\n```cpp\nx\n```\n"
