@@ -25,7 +25,8 @@ class orphans {
 
     ~orphans() { end(); }
 
-    /// Kills them, and all other children of this process, and waits for their end for a second at most.
+    /// Kills them, and all other children of this process, and waits for their end for a second at most. This process
+    /// starts no others from then on.
     void end() const;
 
   private:
