@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from pathlib import Path
 from typing import Any
@@ -142,6 +143,18 @@ def test_servers_start_in_the_background_behind_the_first_answer(connect: Client
 
 
 # --- lists that change
+
+
+def test_many_servers_start_a_few_at_a_time(connect: Clients, boxed: Program) -> None:
+    at_once = 2 * max(2, os.cpu_count() or 1)
+    starts = [boxed.directory / f"started{i}" for i in range(at_once + 2)]
+    servers = {f"s{i}": scripted("--start-after", "2", "--touch", str(file)) for i, file in enumerate(starts)}
+    client = connect("--mcp-config", config(boxed, **servers), "--approve", "auto")
+    assert client.run("1+1").text == "2"
+    assert client.run("1+1").text == "2"
+    assert client.run("import mcptools; print(mcptools.search('first', limit=100).count('mcptools.'))").text
+    times = sorted(file.stat().st_mtime for file in starts)
+    assert times[at_once] - times[0] > 1.9  # when the first one is there
 
 
 def test_tools_that_a_server_adds_can_be_called_at_once(any_sandbox: Program) -> None:

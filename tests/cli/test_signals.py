@@ -301,7 +301,7 @@ def test_questions_come_after_what_was_printed(program: Program, on_terminal: Te
 
 
 def test_a_server_that_nothing_ends_is_ended_with_the_program(program: Program) -> None:
-    with program.start("--mcp-config", config(program, deaf=DEAF), "-c", "1") as running:
+    with program.start("--mcp-config", config(program, deaf=DEAF), "-c", "import mcptools.deaf") as running:
         wait_for((program.directory / "started").exists)
         running.send_signal(signal.SIGTERM)
         assert running.wait(PATIENCE) == 143
@@ -310,7 +310,7 @@ def test_a_server_that_nothing_ends_is_ended_with_the_program(program: Program) 
 
 def test_sigkill_of_the_program_ends_a_server_that_reads_its_input(program: Program) -> None:
     server = {"command": "sh", "args": ["-c", "echo > started; cat > /dev/null"]}
-    process = program.start("--mcp-config", config(program, tools=server), "-c", "1")
+    process = program.start("--mcp-config", config(program, tools=server), "-c", "import mcptools.tools")
     wait_for((program.directory / "started").exists)
     process.kill()
     process.communicate(timeout=PATIENCE)
@@ -318,7 +318,9 @@ def test_sigkill_of_the_program_ends_a_server_that_reads_its_input(program: Prog
 
 
 def test_sigkill_of_the_program_ends_every_server_in_a_sandbox(program: Program) -> None:
-    process = program.start("--mcp-config", config(program, deaf={**DEAF, "sandbox": True}), "-c", "1")
+    process = program.start(
+        "--mcp-config", config(program, deaf={**DEAF, "sandbox": True}), "-c", "import mcptools.deaf"
+    )
     wait_for((program.directory / "started").exists)
     process.kill()
     process.communicate(timeout=PATIENCE)

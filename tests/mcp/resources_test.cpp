@@ -64,10 +64,11 @@ TEST_CASE_METHOD(asking_host, "resources and prompts of a server, in both eras")
 
 TEST_CASE_METHOD(asking_host, "resources: what cannot be asked says why") {
     use(test::wayward());
-    auto const none = ask(method::list_resources);
+    CHECK(answer(method::list_resources)["items"].empty()); // a server that does not know a list has nothing to list
+    auto const none = ask(method::read_resource, "doc://hello");
     REQUIRE_FALSE(none);
     CHECK(none.error() == errc::mcp_refused);
-    CHECK(test::contains(none.error().text(), "the MCP server 's' refused `resources/list`: Method not found"));
+    CHECK(test::contains(none.error().text(), "the MCP server 's' refused `resources/read`: Method not found"));
     auto const unknown =
         test::run(context(), registry().ask("nobody", mcp::server_query{.what = method::list_prompts}));
     CHECK(unknown.error() == errc::mcp_server_unknown);

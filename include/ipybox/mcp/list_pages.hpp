@@ -78,7 +78,7 @@ class list_pages {
     }
 
   private:
-    /// The items so far, where the next page cannot be had; the error where there are none.
+    /// The items so far, where the next page is refused or unreadable; the error where there are none.
     [[nodiscard]] result<whole> without_rest(error why) {
         if (items_.empty()) return failure(std::move(why));
         // a server that sends "" for "no more" may not know it as a cursor

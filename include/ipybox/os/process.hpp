@@ -30,7 +30,7 @@ struct handed_descriptor {
 class process {
   public:
     process() = default;
-    /// Holds nothing where `pid` is no number of a process: 0 and -1 are many of them to kill(2).
+    /// Holds nothing unless `pid` is positive: to kill(2), 0 and -1 are many processes.
     process(pid_t pid, unique_fd pidfd) noexcept : pid_(pid), pidfd_(pid > 0 ? std::move(pidfd) : unique_fd()) {}
     process(process&& other) noexcept;
     process& operator=(process&& other) noexcept;
@@ -49,7 +49,7 @@ class process {
     /// Signals its process group, also the rest of it when the process has ended and was reaped.
     void signal_group(int number) const noexcept;
 
-    /// SIGKILL to the process and to everything below it.
+    /// SIGKILL to the process, to everything below it, and to its group.
     void kill_tree() const noexcept;
 
   private:

@@ -11,6 +11,7 @@
 #include <asio/awaitable.hpp>
 #include <asio/steady_timer.hpp>
 
+#include <cstddef>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -58,7 +59,7 @@ class server_packages : public std::enable_shared_from_this<server_packages> {
     /// The package of a server was generated there.
     void remember(std::string const& server, generated_place place);
 
-    /// Generates what is offered and was not needed yet, in the background.
+    /// Generates what is offered and was not needed yet, in the background: a few at a time, two for each processor.
     void begin_all();
 
     /// Waits for the package of a server, or for all. One that could not be generated is tried again where it alone is
@@ -69,6 +70,7 @@ class server_packages : public std::enable_shared_from_this<server_packages> {
   private:
     enum class state {
         offered, ///< it was not needed yet
+        in_turn, ///< in the background, once others are there
         under_way,
         there,
         outdated, ///< it is there, of a list that has changed
@@ -77,9 +79,10 @@ class server_packages : public std::enable_shared_from_this<server_packages> {
 
     struct entry {
         state is = state::offered;
-        bool is_asked_for = false; ///< before its server starts: not in the background
-        bool is_usable = false;    ///< also where generating it anew fails
-        bool has_changed = false;  ///< the list, while it is generated
+        bool is_asked_for = false;  ///< before its server starts: not in the background
+        bool is_usable = false;     ///< also where generating it anew fails
+        bool has_changed = false;   ///< the list, while it is generated
+        bool in_background = false; ///< it counts among those that are generated there
         std::map<std::filesystem::path, generated_place> places = {};
         listener heard = {};
         std::string why = {}; ///< there is none
@@ -88,6 +91,7 @@ class server_packages : public std::enable_shared_from_this<server_packages> {
     static asio::awaitable<void> generate(std::shared_ptr<server_packages> self, std::string server);
     [[nodiscard]] asio::awaitable<made> make(std::string server);
     void begin(std::string const& server);
+    void begin_next();
     void outdate(std::string const& server);
     void end(std::string const& server, made const& outcome);
     [[nodiscard]] bool is_of_source(std::string const& server) const;
@@ -99,6 +103,7 @@ class server_packages : public std::enable_shared_from_this<server_packages> {
     std::shared_ptr<mcp::server_registry> const servers_;
     std::shared_ptr<std::function<void(std::string const&)> const> on_changed_; ///< lists of tools
     std::map<std::string, entry> packages_;
+    std::size_t in_background_ = 0;         ///< of them, under way
     std::shared_ptr<server_source> source_; ///< may be none
     server_source::approval approve_;
     entry of_source_;           ///< what is offered of each of its servers

@@ -2,6 +2,7 @@
 
 #include <ipybox/packages/installation.hpp>
 #include <ipybox/session/execution.hpp>
+#include <ipybox/session/generated_place.hpp>
 #include <ipybox/session/job_core.hpp>
 #include <ipybox/session/kernel_manager.hpp>
 #include <ipybox/session/request_queue.hpp>

@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <csignal>
 #include <utility>
 
 namespace ipybox::detail {
@@ -45,7 +46,10 @@ IPYBOX_DECL void supervisor_process::end(std::chrono::milliseconds patience) {
     if (!owner_.is_this()) return;
     begin_end();
     std::scoped_lock const lock(mutex_);
-    if (!process_.wait(patience)) process_ = os::process(); // its destructor kills the whole tree
+    if (process_.wait(patience))
+        process_.signal_group(SIGKILL); // a bwrap that was killed as it began has left its child behind
+    else
+        process_ = os::process(); // its destructor kills the whole tree
     kept_.reset();
     groups_.reset();
     control_switch_.reset();

@@ -170,8 +170,14 @@ IPYBOX_DECL detail::server_files server_registry::files() const {
         all.missing.insert(all.missing.end(), files.missing.begin(), files.missing.end());
         all.secret.insert(all.secret.end(), files.secret.begin(), files.secret.end());
     }
-    std::scoped_lock const lock(mutex_);
-    all.secret.insert(all.secret.end(), configurations_.begin(), configurations_.end());
+    {
+        std::scoped_lock const lock(mutex_);
+        all.secret.insert(all.secret.end(), configurations_.begin(), configurations_.end());
+    }
+    for (auto* const list : {&all.read_only, &all.missing, &all.secret}) { // each is looked at by a sandbox
+        std::ranges::sort(*list);
+        list->erase(std::ranges::unique(*list).begin(), list->end());
+    }
     return all;
 }
 

@@ -30,12 +30,13 @@ IPYBOX_DECL result<std::string> program_output(launch_spec const& spec, std::chr
     bool in_time = true;
     for (;;) {
         auto const left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-        pollfd readable{reader.get(), POLLIN, 0};
+        pollfd watched[] = {{reader.get(), POLLIN, 0}, {process->descriptor(), POLLIN, 0}};
         int const ready =
-            ::poll(&readable, 1, static_cast<int>(std::max(left.count(), std::chrono::milliseconds::rep{0})));
+            ::poll(watched, 2, static_cast<int>(std::max(left.count(), std::chrono::milliseconds::rep{0})));
         if (ready < 0 && errno == EINTR) continue;
         in_time = ready > 0;
         if (!in_time) break;
+        if (watched[0].revents == 0) break; // it has ended; what it has started may have the pipe, and goes with it
         char chunk[4096];
         auto const n = ::read(reader.get(), chunk, sizeof chunk);
         if (n <= 0) break;

@@ -8,12 +8,23 @@
 
 namespace ipybox::detail {
 
+inline constexpr int most_looks = 3; ///< at the files, while other starts change them
+
 IPYBOX_DECL result<file_rules> configured_rules(sandbox_config const& config, placeholder_journal const& journal,
                                                 file_scene scene) {
     auto swept = journal.sweep();
     if (!swept) return failure(swept);
-    scene.placeholders = std::move(swept->held);
-    return file_rules_of(config.filesystem, config.search_depth, scene);
+    for (int look = 0;; ++look) {
+        scene.placeholders = std::move(swept->held);
+        auto rules = file_rules_of(config.filesystem, config.search_depth, scene);
+        // A placeholder that another start has made meanwhile was taken for a file, which goes with that one.
+        swept = journal.sweep();
+        if (!swept) return failure(swept);
+        auto const was_known = [&](guarded_path const& held) {
+            return std::ranges::find(scene.placeholders, held) != scene.placeholders.end();
+        };
+        if (look == most_looks || std::ranges::all_of(swept->held, was_known)) return rules;
+    }
 }
 
 IPYBOX_DECL std::vector<std::filesystem::path> closed_paths_of(launch_spec const& spec) {

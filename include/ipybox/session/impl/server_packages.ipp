@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <exception>
 #include <iterator>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -99,8 +100,22 @@ IPYBOX_DECL void server_packages::outdate(std::string const& server) {
 }
 
 IPYBOX_DECL void server_packages::begin_all() {
-    for (auto const& [server, package] : packages_)
-        if (!package.is_asked_for && (package.is == state::offered || package.is == state::outdated)) begin(server);
+    for (auto& [server, package] : packages_)
+        if (!package.is_asked_for && (package.is == state::offered || package.is == state::outdated))
+            package.is = state::in_turn;
+    begin_next();
+}
+
+/// Servers take seconds of the processor when they start: all at once would hold up cells and each other.
+IPYBOX_DECL void server_packages::begin_next() {
+    auto const most = 2 * std::max(2U, std::thread::hardware_concurrency());
+    for (auto& [server, package] : packages_) {
+        if (in_background_ >= most) return;
+        if (package.is != state::in_turn) continue;
+        package.in_background = true;
+        ++in_background_;
+        begin(server);
+    }
 }
 
 IPYBOX_DECL asio::awaitable<package_states> server_packages::ready(std::shared_ptr<server_packages> self,
@@ -140,7 +155,8 @@ IPYBOX_DECL package_states server_packages::states(std::string const& server) co
 
 IPYBOX_DECL bool server_packages::is_under_way(std::string const& server) const {
     for (auto const& [name, package] : packages_)
-        if ((server.empty() || name == server) && package.is == state::under_way) return true;
+        if ((server.empty() || name == server) && (package.is == state::under_way || package.is == state::in_turn))
+            return true;
     return false;
 }
 
@@ -164,10 +180,13 @@ IPYBOX_DECL asio::awaitable<server_packages::made> server_packages::make(std::st
     auto tools = co_await servers_->list_tools(server);
     if (!tools) co_return failure(tools);
     auto const listed = std::make_shared<std::vector<mcp::tool> const>(std::move(*tools));
-    auto const write = [listed, server, places = packages_[server].places] {
+    auto const write = [listed, server, places = packages_[server].places,
+                        instructions = servers_->instructions(server)] {
         made written;
         for (auto const& [root, place] : places) {
-            written = codegen::generate(server, *listed, root, *place.options);
+            auto options = *place.options;
+            if (options.instructions.empty()) options.instructions = instructions;
+            written = codegen::generate(server, *listed, root, options);
             if (!written) break;
         }
         return written;
@@ -191,6 +210,8 @@ IPYBOX_DECL void server_packages::end(std::string const& server, made const& out
         package.is = was_stopped ? state::offered : state::failed;
     package.why = outcome ? "" : std::string(first_line(outcome.error().text()));
     on_end_.cancel();
+    if (std::exchange(package.in_background, false)) --in_background_;
+    begin_next();
     if (auto const heard = package.heard; heard && !was_stopped) heard(server, outcome);
 }
 

@@ -155,8 +155,13 @@ IPYBOX_DECL void session::unwant(kernel_order const* which) {
 /// An executor that has nothing to do has nothing under way either: an application's context may run dry.
 IPYBOX_DECL void session::ensure_served() {
     if (std::exchange(serving_, true)) return;
-    spawn(executor_, serve(shared_from_this()),
-          [self = shared_from_this()](std::exception_ptr bug) { self->on_served(bug); });
+    try {
+        spawn(executor_, serve(shared_from_this()),
+              [self = shared_from_this()](std::exception_ptr bug) { self->on_served(bug); });
+    } catch (...) { // no memory for that: the next call begins anew
+        serving_ = false;
+        throw;
+    }
 }
 
 IPYBOX_DECL asio::awaitable<void> session::serve(std::shared_ptr<session> self) {
