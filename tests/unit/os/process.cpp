@@ -1,5 +1,6 @@
 #include <ipybox/os/host_programs.hpp>
 #include <ipybox/os/process.hpp>
+#include <ipybox/os/program_output.hpp>
 
 #include <support/catch.hpp>
 #include <support/child.hpp>
@@ -522,6 +523,33 @@ TEST_CASE("process: kill_tree ends everything below") {
     child->kill_tree();
     CHECK(child->wait(generous) == exit_status{{}, SIGKILL});
     CHECK(alive.all() == ""); // nobody is left who has the pipe
+}
+
+TEST_CASE("process: kill_tree ends what has lost its parent in the group") {
+    open_pipe alive;
+    // the one between ends at once, and its child is nobody's below
+    auto child = start_process(shell("sh -c 'sleep 1000 & echo up >&3'; exec sleep 1000"), {{3, alive.to.get()}});
+    REQUIRE(child);
+    REQUIRE(first_line(alive) == "up");
+    child->kill_tree();
+    CHECK(child->wait(generous) == exit_status{{}, SIGKILL});
+    CHECK(alive.all() == "");
+}
+
+TEST_CASE("program_output: waits for the program, and not for what it has started") {
+    auto const begun = std::chrono::steady_clock::now();
+    auto const said = program_output(shell("sleep 1000 & echo $!"), 60s);
+    REQUIRE(said);
+    CHECK(std::chrono::steady_clock::now() - begun < 60s);
+    auto const left = static_cast<pid_t>(std::stol(*said));
+    REQUIRE(left > 1);
+    auto const runs = [&] { // one that init has not reaped yet does not
+        std::ifstream file("/proc/" + std::to_string(left) + "/stat");
+        std::string number, name, state;
+        return file >> number >> name >> state && state != "Z";
+    };
+    for (int i = 0; i < 3000 && runs(); ++i) std::this_thread::sleep_for(10ms);
+    CHECK_FALSE(runs());
 }
 
 TEST_CASE("process: kill_tree is not outrun by a process that starts others anew") {
