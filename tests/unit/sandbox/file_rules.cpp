@@ -313,6 +313,25 @@ TEST_CASE("file_rules: of what a launch has closed, that which is missing is gua
     CHECK_FALSE(guards(*rules, here.home / "elsewhere"));
 }
 
+TEST_CASE("file_rules: a secret that another sandbox stands in for is as good as missing") {
+    fixture const here;
+    here.make(".env");
+    here.make("sub/.env");
+    here.make("../.netrc");
+    file_scene scene{.working_dir = here.work, .home = here.home};
+    scene.placeholders = {{here.work / ".env"}, {here.work / "sub/.env"}, {here.home / ".netrc"}};
+    auto const rules = file_rules_of(sandbox_config().filesystem, 3, scene);
+    REQUIRE(rules);
+    for (auto const& path : {here.work / ".env", here.work / "sub/.env"}) {
+        CHECK(holds(rules->guarded, guarded_path{path})); // the other one may end before
+        CHECK(holds(rules->unreadable_later, path));
+        CHECK_FALSE(holds(rules->unreadable, path));
+    }
+    CHECK_FALSE(guards(*rules, here.home / ".netrc")); // code cannot make it
+    CHECK_FALSE(holds(rules->unreadable, here.home / ".netrc"));
+    CHECK(holds(rules->absent, here.home / ".netrc"));
+}
+
 TEST_CASE("file_rules: with more files than can be closed one by one, their directory is closed and told") {
     fixture const here;
     for (int i = 0; i < 800; ++i) here.make("many/d" + std::to_string(i) + "/.npmrc");

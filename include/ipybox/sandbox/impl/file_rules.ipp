@@ -261,6 +261,11 @@ class file_rules_maker {
     bool add_unreadable_at(std::filesystem::path const& path) {
         auto real = without_links(path);
         if (!real) return false;
+        // It is as good as missing: it goes with the sandbox that made it, unless this one holds it too.
+        if (auto const* placeholder = placeholder_above(*real)) {
+            add_once(missing_secrets_, *placeholder);
+            return true;
+        }
         bool const is_allowed = std::ranges::find(rules_.readable, *real) != rules_.readable.end();
         if (is_allowed || std::ranges::find(rules_.unreadable, *real) != rules_.unreadable.end()) return true;
         std::error_code ignored;
