@@ -32,7 +32,7 @@ class Journal:
         return self.memory[1 : self.memory.tell()]
 
     def clear(self) -> None:
-        """The text has been sent. If the process ends before this, it comes twice: rather that than not at all."""
+        """The text has been sent."""
         end = self.memory.tell()
         self.memory[:end] = bytes(end)
         self.memory.seek(1)

@@ -139,8 +139,7 @@ class Out(io.TextIOWrapper):
         if self.streams.forked:
             super().flush()
         elif dirty and (text := self.streams.journal.pending()):
-            self.channel.write(text)
-            self.streams.journal.clear()
+            self.streams.send_journal(self.channel, text)
 
     @property
     def buffer(self) -> Any:
@@ -271,6 +270,17 @@ class Streams:
     def install(self) -> None:
         sys.stdout = sys.__stdout__ = self.out  # type: ignore[misc]
         sys.stderr = sys.__stderr__ = self.err  # type: ignore[misc]
+
+    def send_journal(self, channel: Channel, text: bytes) -> None:
+        """Sends the text that is in the journal; for those who hold the lock."""
+        link = self.session.link
+        with link.lock:
+            link.journal = self.journal.memory
+            try:
+                channel.write(text)
+            finally:
+                link.journal = None
+        self.journal.clear()
 
     def switch_to(self, out: Out) -> None:
         """Sends first the text that was written elsewhere before; the text that is written now is sent soon."""

@@ -3174,7 +3174,7 @@ class Journal:
         return self.memory[1 : self.memory.tell()]
 
     def clear(self) -> None:
-        """The text has been sent. If the process ends before this, it comes twice: rather that than not at all."""
+        """The text has been sent."""
         end = self.memory.tell()
         self.memory[:end] = bytes(end)
         self.memory.seek(1)
@@ -3220,7 +3220,7 @@ class Leftovers:
         """Lets go of the pipes."""
         for end in self.ends:
             os.close(end)
-)py", 2632}},
+)py", 2554}},
 {"kernel", {R"py("""The kernel: ipykernel's, with everything between it and the host replaced."""
 
 from __future__ import annotations
@@ -7209,8 +7209,7 @@ class Out(io.TextIOWrapper):
         if self.streams.forked:
             super().flush()
         elif dirty and (text := self.streams.journal.pending()):
-            self.channel.write(text)
-            self.streams.journal.clear()
+            self.streams.send_journal(self.channel, text)
 
     @property
     def buffer(self) -> Any:
@@ -7342,6 +7341,17 @@ class Streams:
         sys.stdout = sys.__stdout__ = self.out  # type: ignore[misc]
         sys.stderr = sys.__stderr__ = self.err  # type: ignore[misc]
 
+    def send_journal(self, channel: Channel, text: bytes) -> None:
+        """Sends the text that is in the journal; for those who hold the lock."""
+        link = self.session.link
+        with link.lock:
+            link.journal = self.journal.memory
+            try:
+                channel.write(text)
+            finally:
+                link.journal = None
+        self.journal.clear()
+
     def switch_to(self, out: Out) -> None:
         """Sends first the text that was written elsewhere before; the text that is written now is sent soon."""
         other = self.err if out is self.out else self.out
@@ -7399,7 +7409,7 @@ def pieces(data: Any) -> Iterator[memoryview]:
             end -= 1
         yield view[start:end]
         start = end
-)py", 12398}},
+)py", 12771}},
 {"supervisor", {R"py("""The first process in the sandbox: forks kernels, starts programs, and leaves nothing behind."""
 
 from __future__ import annotations
@@ -9136,6 +9146,7 @@ class Link:
         self.lock = threading.RLock()
         self.open = True
         self.sent = 0  # messages
+        self.journal: Any = None  # memory whose text is in the message that the holder of the lock sends
         self._received = bytearray()
 
     def send(self, channel: int, frames: Sequence[Frame]) -> None:
@@ -9153,6 +9164,9 @@ class Link:
         if not self.open:
             return
         try:
+            # No other thread runs between these two: it could end the process. So the text comes once, here or there.
+            if self.journal:
+                self.journal[0] = 0
             while (sent := self.socket.sendmsg(parts)) < size:
                 size -= sent
                 parts = _unsent(parts, sent)
@@ -9217,7 +9231,7 @@ def _unsent(parts: list[Frame], sent: int) -> list[Frame]:
             rest.append(memoryview(part)[sent:])
         sent = max(0, sent - len(part))
     return rest
-)py", 9863}},
+)py", 10153}},
 {"workplace", {R"py("""The way to the working directory of a kernel, which other kernels may have changed."""
 
 from __future__ import annotations

@@ -261,13 +261,12 @@ class file_rules_maker {
     bool add_unreadable_at(std::filesystem::path const& path) {
         auto real = without_links(path);
         if (!real) return false;
-        // It is as good as missing: it goes with the sandbox that made it, unless this one holds it too.
-        if (auto const* placeholder = placeholder_above(*real)) {
-            add_once(missing_secrets_, *placeholder);
-            return true;
-        }
+        // A placeholder goes with the sandbox that made it, unless this one holds it too: it is as good as missing.
+        auto const* const placeholder = placeholder_above(*real);
+        if (placeholder) add_once(missing_secrets_, *placeholder);
         bool const is_allowed = std::ranges::find(rules_.readable, *real) != rules_.readable.end();
-        if (is_allowed || std::ranges::find(rules_.unreadable, *real) != rules_.unreadable.end()) return true;
+        if (placeholder || is_allowed || std::ranges::find(rules_.unreadable, *real) != rules_.unreadable.end())
+            return true;
         std::error_code ignored;
         if (std::filesystem::is_regular_file(*real, ignored) && std::filesystem::hard_link_count(*real, ignored) > 1)
             notice(real->string() + " has further names (hard links), under which it can be read");
