@@ -133,6 +133,23 @@ TEST_CASE("server_params: what is wrong is said without quoting values") {
     CHECK_FALSE(contains(complaint(json{{"command", "c"}, {"args", {"secret", {7}}}}), "secret"));
 }
 
+TEST_CASE("server_params: texts that a program would get otherwise than they were judged") {
+    auto const entry = [](char const* member, nlohmann::json value) {
+        json whole{{"command", "x"}};
+        whole[member] = std::move(value);
+        return server_params::read(whole);
+    };
+    std::string const cut("a\0b", 3);
+    CHECK_FALSE(entry("command", cut));
+    CHECK_FALSE(entry("args", {cut}));
+    CHECK_FALSE(entry("cwd", cut));
+    CHECK_FALSE(entry("envFile", cut));
+    for (auto const& name : {cut, std::string(), std::string("PYTHONPATH=/tmp:A_TOKEN")})
+        CHECK_FALSE(entry("env", {{name, "x"}}));
+    CHECK_FALSE(entry("env", {{"A", cut}}));
+    CHECK(entry("env", {{"A", "x=y"}}));
+}
+
 TEST_CASE("server_file: the files of Claude, Cursor and VS Code") {
     scratch_dir const dir;
     auto const claude = ipybox::mcp::detail::read_server_file(dir.write("claude.json", R"({"mcpServers":{

@@ -356,6 +356,10 @@ TEST_CASE("rules: builtins that evaluate their words again need a rule with exac
                                    "printf -v PATH /tmp/bin; ls",
                                    "printf -v 'a[$(/tmp/z)]' x",
                                    "printf -vPATH x",
+                                   "printf '%n' PATH",
+                                   "printf -- 'abc%5ln' PATH",
+                                   "printf '%%%n' PATH",
+                                   "printf -- $x",
                                    "printf $x",
                                    "printf %d 'a[$(x)]'",
                                    "read PATH",
@@ -389,6 +393,7 @@ TEST_CASE("rules: builtins that evaluate their words again need a rule with exac
     CHECK(open("test", "test -f x && ls") == "allow");
     CHECK(open("test", "test 1 -lt 2") == "allow");
     CHECK(open("printf", "printf '%s\\n' a \"$x\" '[$]'") == "ask");
+    CHECK(open("printf", "printf '100%%n %' a") == "allow");
     CHECK(open("printf", "printf '%s\\n' a \"$x\" | ls") == "allow");
     CHECK(effect(rules_of(R"({"allow":[{"argv":["export","CI=1"]},{"argv":["ls"]}]})"), "export CI=1; ls") == "allow");
     CHECK(effect(rules_of(R"({"allow":[{"argv":["export","*=1"]},{"argv":["ls"]}]})"), "export CI=1; ls") == "ask");

@@ -313,6 +313,20 @@ TEST_CASE("file_rules: of what a launch has closed, that which is missing is gua
     CHECK_FALSE(guards(*rules, here.home / "elsewhere"));
 }
 
+TEST_CASE("file_rules: a link of a secret's name closes a file, and no directory") {
+    fixture const here;
+    here.make("a/there");
+    here.make("b/there");
+    here.make("real/password");
+    fs::create_directory_symlink("..", here.work / "a/.env");      // would close the working directory
+    fs::create_directory_symlink("../real", here.work / "b/.env"); // the work of others
+    fs::create_symlink("real/password", here.work / ".env");
+    auto const rules = here.rules(sandbox_config().filesystem);
+    CHECK_FALSE(holds(rules.unreadable, here.work));
+    CHECK_FALSE(holds(rules.unreadable, here.work / "real"));
+    CHECK(holds(rules.unreadable, here.work / "real/password"));
+}
+
 TEST_CASE("file_rules: a secret that another sandbox stands in for is as good as missing") {
     fixture const here;
     here.make(".env");

@@ -128,6 +128,22 @@ IPYBOX_DECL void detail::set_timeouts(server_params& params, server_timeouts con
     params.list_timeout = std::max(params.list_timeout, *given.connect);
 }
 
+namespace detail {
+
+/// Why a program cannot be started with these texts, or with others than those that were read; empty: it can.
+inline std::string unusable_texts(server_params const& params) {
+    auto const has_end = [](std::string const& text) { return text.find('\0') != std::string::npos; };
+    bool ends = has_end(params.command) || has_end(params.env_file) || has_end(params.working_dir) ||
+                std::ranges::any_of(params.args, has_end);
+    for (auto const& [name, value] : params.env) {
+        if (name.empty() || name.find('=') != std::string::npos) return "`env` has a name that no variable can have";
+        ends = ends || has_end(name) || has_end(value);
+    }
+    return ends ? "a text has a NUL in it, where programs take it to end" : "";
+}
+
+} // namespace detail
+
 IPYBOX_DECL result<server_params> server_params::read(nlohmann::json const& entry) {
     if (!entry.is_object()) return failure(errc::invalid_argument, "the entry is not an object");
     detail::entry_reader reader(entry);
@@ -154,6 +170,7 @@ IPYBOX_DECL result<server_params> server_params::read(nlohmann::json const& entr
         reader.read_seconds(name, timeouts.connect);
     reader.read("negotiation", params.versions);
     if (!reader.complaint().empty()) return failure(errc::invalid_argument, reader.complaint());
+    if (auto const why = detail::unusable_texts(params); !why.empty()) return failure(errc::invalid_argument, why);
     detail::set_timeouts(params, timeouts);
     return params;
 }

@@ -193,7 +193,7 @@ IPYBOX_DECL detail::matched_rule approval_rules::book::judge_commands(approval_s
     // If the shell changes the directory in between, it is unknown what a directory in a rule has to do with the other
     // commands.
     bool const moves = std::any_of(commands.begin(), commands.end(), [](detail::shell_command const& command) {
-        static constexpr std::array<std::string_view, 3> movers{"cd", "pushd", "popd"};
+        static constexpr std::array<std::string_view, 4> movers{"cd", "chdir", "pushd", "popd"};
         return !command.words.empty() && std::find(movers.begin(), movers.end(), command.words[0].text) != movers.end();
     });
     auto const concerns = [&](detail::approval_rule const& r) {

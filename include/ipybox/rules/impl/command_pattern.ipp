@@ -70,6 +70,24 @@ inline bool sh_computes() {
     return failed || !is_plain_shell(shell.native());
 }
 
+/// Whether bash's `printf` assigns to a variable by this format: `%n`.
+inline bool format_assigns(std::string_view format) {
+    for (std::size_t at = format.find('%'); at < format.size(); at = format.find('%', at + 1)) {
+        at = format.find_first_not_of("-+ #'.*0123456789hlLjqtz", at + 1);
+        if (at >= format.size()) return false;
+        if (format[at] == 'n') return true;
+    }
+    return false;
+}
+
+/// Whether the words behind `printf` make it assign to a variable, or may.
+inline bool printf_assigns(word_span arguments) {
+    if (!arguments.empty() && arguments[0].literal && arguments[0].text == "--") arguments = arguments.subspan(1);
+    if (arguments.empty()) return false;
+    auto const& format = arguments[0];
+    return !format.literal || format.text.starts_with("-v") || format_assigns(format.text);
+}
+
 /// Whether a shell may evaluate a word of the command once more: it assigns to `'a[$(x)]'`, tests `-v` of it, or, in
 /// some shells, computes it.
 inline bool evaluates_words(word_span words) {
@@ -79,7 +97,7 @@ inline bool evaluates_words(word_span words) {
     bool const prints = program == "printf";
     if (!tests && !prints && !takes_numbers(program)) return false;
     auto const arguments = words.subspan(1);
-    if (prints && !arguments.empty() && (!arguments[0].literal || arguments[0].text.starts_with("-v"))) return true;
+    if (prints && printf_assigns(arguments)) return true;
     return std::any_of(arguments.begin(), arguments.end(), [tests](detail::shell_word const& word) {
         if (!word.literal) return tests || sh_computes(); // may become `-v` and its word
         auto const bracket = word.text.find('[');

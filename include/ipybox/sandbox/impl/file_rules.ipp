@@ -1,6 +1,8 @@
 #pragma once
 
+#include <ipybox/core/add_once.hpp>
 #include <ipybox/os/cgroup_delegation.hpp>
+#include <ipybox/os/is_link_to_directory.hpp>
 #include <ipybox/os/lies_in.hpp>
 #include <ipybox/sandbox/deciding_names.hpp>
 #include <ipybox/sandbox/file_rules.hpp>
@@ -20,11 +22,6 @@ namespace ipybox::detail {
 
 IPYBOX_DECL bool lies_in_one(std::filesystem::path const& path, std::vector<std::filesystem::path> const& folders) {
     return std::ranges::any_of(folders, [&](auto const& folder) { return os::lies_in(path, folder); });
-}
-
-template <class T>
-void add_once(std::vector<T>& values, T value) {
-    if (std::ranges::find(values, value) == values.end()) values.push_back(std::move(value));
 }
 
 /// Turns a configuration into rules: first what can be written, then what patterns find, then everything else.
@@ -201,7 +198,7 @@ class file_rules_maker {
     void add_found(gathered_paths const& found, purpose why) {
         for (auto const& each : found.single) {
             if (purposes_[each.number] != why) continue;
-            if (why == purpose::deny_read) add_unreadable_at(each.path);
+            if (why == purpose::deny_read && !os::is_link_to_directory(each.path)) add_unreadable_at(each.path);
             if (why == purpose::deny_write || why == purpose::decides) guard({each.path});
             if (why == purpose::repository) guard_repository(each.path);
         }
