@@ -82,6 +82,12 @@ def test_the_time_to_start_is_an_option_too(program: Program) -> None:
     assert "`connect_timeout` is not a number of seconds above 0" in refused.err
 
 
+def test_the_time_to_start_counts_for_a_server_that_a_model_registers(connect: Clients, boxed: Program) -> None:
+    client = connect("--connect-timeout", "0.5", "--approve", "auto")
+    answer = client.call("register_mcp_server", server_name="late", server_params=MUTE)
+    assert "did not begin to talk within 500 ms" in answer.text
+
+
 def test_search_tells_of_servers_that_do_not_start(program: Program) -> None:
     servers = {"tools": TOOLS, "mute": {**MUTE, "connect_timeout": 0.5}}
     code = "import mcptools\nprint(mcptools.search('echo'))\nprint(dir(mcptools))"

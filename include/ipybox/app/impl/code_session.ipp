@@ -287,8 +287,9 @@ IPYBOX_DECL code_session::answer code_session::install_package(std::shared_ptr<c
 }
 
 IPYBOX_DECL code_session::answer code_session::register_mcp_server(std::shared_ptr<code_session> self, call_ptr call) {
-    auto wanted = detail::server_registration::read(detail::text_of(*call, "server_name"),
-                                                    call->arguments().at("server_params"), self->workspace());
+    auto wanted =
+        detail::server_registration::read(detail::text_of(*call, "server_name"), call->arguments().at("server_params"),
+                                          self->workspace(), self->options_.server_timeouts);
     if (!wanted) co_return detail::failed_answer(wanted.error().text());
     co_await self->turns_.wait();
     if (call->cancelled()) co_return mcp::call_result();
@@ -351,7 +352,7 @@ IPYBOX_DECL void code_session::offer_all() {
     if (!servers_.empty()) offer(servers_);
     auto const& kept = options_.kept;
     if (!kept || kept->all().empty()) return;
-    auto const source = std::make_shared<detail::kept_server_source>(kept, workspace());
+    auto const source = std::make_shared<detail::kept_server_source>(kept, workspace(), options_.server_timeouts);
     auto const offered = box_.offer_mcp_sources(source, options_.executor.working_dir / "mcptools", hearing());
     if (!offered) log(log_level::warning, offered.error().text());
 }

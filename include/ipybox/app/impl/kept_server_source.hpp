@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/app/kept_servers.hpp>
+#include <ipybox/mcp/server_timeouts.hpp>
 #include <ipybox/session/server_source.hpp>
 
 #include <asio/awaitable.hpp>
@@ -17,8 +18,10 @@ namespace ipybox::detail {
 /// files are the same.
 class kept_server_source final : public server_source {
   public:
-    kept_server_source(std::shared_ptr<kept_servers> kept, std::filesystem::path workspace)
-        : kept_(std::move(kept)), workspace_(std::move(workspace)) {}
+    /// \param timeouts in the place of what their entries say
+    kept_server_source(std::shared_ptr<kept_servers> kept, std::filesystem::path workspace,
+                       mcp::server_timeouts const& timeouts)
+        : kept_(std::move(kept)), workspace_(std::move(workspace)), timeouts_(timeouts) {}
 
     [[nodiscard]] bool has(std::string const& name) const override { return kept_->all().contains(name); }
 
@@ -30,6 +33,7 @@ class kept_server_source final : public server_source {
   private:
     std::shared_ptr<kept_servers> kept_;
     std::filesystem::path workspace_;
+    mcp::server_timeouts timeouts_;
 };
 
 } // namespace ipybox::detail

@@ -19,7 +19,7 @@ IPYBOX_DECL asio::awaitable<result<void>> kept_server_source::add_to(mcp::server
     auto const kept = kept_->all().find(name);
     if (kept == kept_->all().end()) co_return failure(errc::mcp_server_unknown, "no MCP server '" + name + "' is kept");
     auto server = kept->second;
-    auto wanted = server_registration::read(name, server.entry, workspace_);
+    auto wanted = server_registration::read(name, server.entry, workspace_, timeouts_);
     if (!wanted) co_return failure(wanted.error());
     wanted->look_at(registry, server.files);
     bool const still_holds = server.always && !wanted->subject.changed_files;

@@ -4,6 +4,7 @@
 #include <ipybox/mcp/call_result.hpp>
 #include <ipybox/mcp/file_memory.hpp>
 #include <ipybox/mcp/server_params.hpp>
+#include <ipybox/mcp/server_timeouts.hpp>
 #include <ipybox/rules/approval_subject.hpp>
 
 #include <nlohmann/json_fwd.hpp>
@@ -33,9 +34,11 @@ struct server_registration {
     mcp::detail::file_memory files = {}; ///< as they were when it was looked at
 
     /// \param workspace where it starts if the entry does not say it
+    /// \param timeouts in the place of what the entry says
     /// \par Errors errc::invalid_argument — it cannot be registered
     [[nodiscard]] static result<server_registration> read(std::string const& name, nlohmann::ordered_json const& given,
-                                                          std::filesystem::path const& workspace);
+                                                          std::filesystem::path const& workspace,
+                                                          mcp::server_timeouts const& timeouts);
 
     /// Looks at its files, right before people are asked: as they are shown, so they have to be when it starts.
     /// \param before as they were in an earlier run

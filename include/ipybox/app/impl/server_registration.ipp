@@ -47,7 +47,8 @@ inline std::string notice_about(mcp::detail::server_preview const& seen) {
 
 IPYBOX_DECL result<server_registration> server_registration::read(std::string const& name,
                                                                   nlohmann::ordered_json const& given,
-                                                                  std::filesystem::path const& workspace) {
+                                                                  std::filesystem::path const& workspace,
+                                                                  mcp::server_timeouts const& timeouts) {
     if (auto named = check_new_server(name); !named) return failure(named);
     auto const entry = read_server_entry(given);
     if (!entry) return failure(entry.error());
@@ -57,6 +58,7 @@ IPYBOX_DECL result<server_registration> server_registration::read(std::string co
         return failure(errc::invalid_argument,
                        "server_params: servers that are reached over HTTP cannot be registered; give `command`");
     if (params->working_dir.empty()) params->working_dir = workspace.string();
+    mcp::detail::set_timeouts(*params, timeouts);
     server_registration wanted{*std::move(params)};
     wanted.subject.kind = approval_subject::action::server;
     wanted.subject.server = name;

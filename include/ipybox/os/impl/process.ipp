@@ -212,8 +212,11 @@ inline pid_t number_behind(int pidfd) noexcept {
     return found ? static_cast<pid_t>(std::strtol(found + 5, nullptr, 10)) : 0;
 }
 
+inline constexpr unsigned to_group = 4; ///< PIDFD_SIGNAL_PROCESS_GROUP
+
 /// Ends a process of which nothing but the pidfd is known. Returns when it does not run in our memory any more.
 inline void end_behind(int pidfd) {
+    (void)::syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, nullptr, to_group); // with what it has started
     if (::syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, nullptr, 0) != 0 && errno != ESRCH)
         if (pid_t const number = number_behind(pidfd); number > 0) (void)::kill(number, SIGKILL);
     siginfo_t ignored{};
@@ -275,8 +278,8 @@ IPYBOX_DECL void process::signal(int number) const noexcept {
 IPYBOX_DECL void process::signal_group(int number) const noexcept {
     if (!pidfd_ || !owner_.is_this()) return;
     // Linux 6.9 signals the group that the process led, whatever has become of its number.
-    static constexpr unsigned to_group = 4; // PIDFD_SIGNAL_PROCESS_GROUP
-    if (::syscall(SYS_pidfd_send_signal, pidfd_.get(), number, nullptr, to_group) == 0 || errno == ESRCH) return;
+    if (::syscall(SYS_pidfd_send_signal, pidfd_.get(), number, nullptr, detail::to_group) == 0 || errno == ESRCH)
+        return;
     if (is_unreaped() || left_its_number()) (void)::kill(-pid_, number);
 }
 
