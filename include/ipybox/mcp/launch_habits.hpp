@@ -28,6 +28,13 @@ struct launch_habits {
 /// The habits of the program that is launched, by its name, its options and its environment.
 [[nodiscard]] launch_habits habits_of(launch_spec const& launch);
 
+namespace detail {
+
+/// Whether a file has the name of one that a program which starts others takes settings from: `.npmrc`, `uv.toml`.
+[[nodiscard]] bool is_setting_of_launcher(std::filesystem::path const& file);
+
+} // namespace detail
+
 } // namespace ipybox::mcp
 
 #ifdef IPYBOX_HEADER_ONLY

@@ -63,8 +63,20 @@ TEST_CASE_METHOD(server_in_reach, "file_memory: a file of code that has changed,
     write("node_modules/other/index.js", "");
     CHECK(difference(later) == (root / "node_modules/other/index.js").string() + " is new");
     fs::remove_all(root / "node_modules/other");
+    places.files.push_back(root / ".npmrc"); // of npx, say
+    write(".npmrc", "script-shell=/work/x.sh");
+    CHECK(difference(later) == (root / ".npmrc").string() + " is new");
+    CHECK(difference(file_memory()) == (root / ".npmrc").string() + " is new"); // also where there was nothing before
+    fs::remove(root / ".npmrc");
     fs::remove(root / "helper/more.py");
     CHECK(difference(later) == (root / "helper/more.py").string() + " is gone");
+}
+
+TEST_CASE_METHOD(server_in_reach, "file_memory: a module that comes first where there were only packages is new") {
+    fs::remove(root / "server.py"); // python -m helper
+    auto const before = now();
+    write("json.py", "");
+    CHECK(difference(before) == (root / "json.py").string() + " is new");
 }
 
 TEST_CASE_METHOD(server_in_reach, "file_memory: data, caches and packages that are generated do not count") {

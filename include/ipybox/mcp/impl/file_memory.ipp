@@ -2,6 +2,7 @@
 
 #include <ipybox/core/sha256.hpp>
 #include <ipybox/mcp/file_memory.hpp>
+#include <ipybox/mcp/launch_habits.hpp>
 #include <ipybox/os/lies_in.hpp>
 #include <ipybox/os/read_file.hpp>
 
@@ -134,11 +135,11 @@ IPYBOX_DECL void file_memory::add(file_memory const& later) {
 /// Not a file in a directory of other things that came later: nothing imports that, unless it makes it a package.
 IPYBOX_DECL bool file_memory::counts_as_new(std::string const& path) const {
     std::filesystem::path const file = path;
-    if (makes_package(file) || path.find("/node_modules/") != std::string::npos) return true;
+    if (makes_package(file) || is_setting_of_launcher(file) || path.find("/node_modules/") != std::string::npos)
+        return true;
+    // What is beside packages is imported as what is beside modules.
     auto const beside = file.parent_path().native() + '/';
-    return std::ranges::any_of(files_, [&](auto const& known) {
-        return known.first.starts_with(beside) && known.first.find('/', beside.size()) == std::string::npos;
-    });
+    return std::ranges::any_of(files_, [&](auto const& known) { return known.first.starts_with(beside); });
 }
 
 IPYBOX_DECL std::string file_memory::difference_from(file_memory const& before, os::code_reach const& reach) const {

@@ -144,6 +144,15 @@ inline bool uses_directory(known_interpreter const& known, std::span<std::string
 
 } // namespace detail
 
+IPYBOX_DECL bool detail::is_setting_of_launcher(std::filesystem::path const& file) {
+    bool found = false;
+    for (auto const& known : known_settings)
+        for_each_part(known.directories, [&](std::string_view name) {
+            found = found || file.native().ends_with("/" + std::string(name));
+        });
+    return found;
+}
+
 IPYBOX_DECL launch_habits habits_of(launch_spec const& launch) {
     launch_habits habits;
     auto const program = std::filesystem::path(launch.argv.front()).filename().string();
