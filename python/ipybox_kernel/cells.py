@@ -24,8 +24,9 @@ class Cells(CachingCompiler):
     The name of a cell's code begins as IPython's do, which debuggers and caches look for, and has its number.
     """
 
-    def __init__(self, cleanup: Sequence[Transform] = ()) -> None:
+    def __init__(self, cleanup: Sequence[Transform], mend: Callable[[], bool]) -> None:
         super().__init__()
+        self.mend = mend  # puts back what code has replaced; whether there was anything
         self.cleanup = cleanup  # what IPython does to a cell before it looks for magics
         self.number = 0
         self.title = ""
@@ -91,7 +92,12 @@ class Cells(CachingCompiler):
             line = source.split("\n")[len(lines) - 1].replace("\0", "\\0")
             message = "source code cannot contain null bytes"
             raise SyntaxError(message, (filename, len(lines), len(lines[-1]) + 1, line))
-        return super().ast_parse(source, filename, symbol)
+        try:
+            return super().ast_parse(source, filename, symbol)
+        except (TypeError, ValueError):  # which IPython shows as if they were the cell's
+            if self.mend():
+                return self.ast_parse(source, filename, symbol)
+            raise
 
     def as_written(self, name: str, frame: str) -> str:
         """The text of a frame of this code, with its lines as they were written."""

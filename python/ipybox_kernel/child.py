@@ -48,6 +48,8 @@ def become_kernel(kernel: HandlersKernel, birth: Birth) -> None:
         from ipybox_kernel import guards
 
         guards.confine(birth.allow)
+        if kernel.originals:
+            kernel.originals.replaced(guards.REPLACED)
     else:
         landlock.keep_signals_in()
     kernel.run(Link(birth.stream), birth.outputs.pipes, birth.outputs.journal, birth.restore_cwd, birth.first)

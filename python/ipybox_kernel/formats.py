@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ipybox_kernel.tracebacks import Mended, Tracebacks, is_alone
+
 PLAIN = frozenset({int, float, complex, bool, str, bytes})
 
 
@@ -14,8 +16,9 @@ class PlainFormats:
     as long as nothing is registered with one of these formatters, ``text/plain`` is all there will be.
     """
 
-    def __init__(self, formatter: Any) -> None:
+    def __init__(self, formatter: Any, tracebacks: Tracebacks) -> None:
         self.formatter = formatter
+        self.tracebacks = tracebacks
         self.ask = formatter.format
         self.plain = formatter.formatters["text/plain"]
         self.others = [kind for kind in formatter.formatters.values() if kind is not self.plain]
@@ -26,6 +29,21 @@ class PlainFormats:
 
     def format(self, value: Any, include: Any = None, exclude: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:
         """As ``DisplayFormatter.format``."""
+        outer = self.tracebacks.repeats
+        self.tracebacks.repeats = is_alone
+        try:
+            while True:
+                try:
+                    return self.representations(value, include, exclude)
+                except Mended:
+                    continue
+                except Exception as failure:
+                    if not is_alone(failure) or not self.tracebacks.mend():
+                        raise
+        finally:
+            self.tracebacks.repeats = outer
+
+    def representations(self, value: Any, include: Any, exclude: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         if type(value) not in PLAIN or include or exclude or not self._untouched():
             return self.ask(value, include=include, exclude=exclude)  # type: ignore[no-any-return]
         text = self.plain(value)

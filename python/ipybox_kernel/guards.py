@@ -14,6 +14,13 @@ from typing import Any
 from ipybox_kernel import filters, landlock, privileges, process
 
 SENTENCE = "Programs cannot be started from Python here. Start them with !, as in `!ls -l`, or in a %%bash cell."
+OF_OS = ("system", "posix_spawn", "posix_spawnp", "execv", "execve", "spawnv", "spawnve", "spawnvp", "spawnvpe")
+REPLACED = [
+    *(("os", name) for name in OF_OS),  # the other ones call these
+    ("pty", "spawn"),
+    ("_posixsubprocess", "fork_exec"),
+    ("subprocess", "_fork_exec"),
+]
 
 
 def confine(allow: list[str]) -> None:
@@ -55,10 +62,7 @@ def unavailable() -> str:
 
 def explain() -> None:
     """Makes Python say what to do instead. The filter would only say that it is not permitted."""
-    names = ("system", "posix_spawn", "posix_spawnp", "execv", "execve", "spawnv", "spawnve", "spawnvp", "spawnvpe")
-    for name in names:  # the other ones call these
-        replace("os", name)
-    for module, name in (("pty", "spawn"), ("_posixsubprocess", "fork_exec"), ("subprocess", "_fork_exec")):
+    for module, name in REPLACED:
         replace(module, name)
 
 

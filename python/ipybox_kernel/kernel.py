@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from ipykernel.ipkernel import IPythonKernel
 from IPython.core.error import StdinNotImplementedError
 
-from ipybox_kernel import debugging, hints, hooks, magics, shutdown
+from ipybox_kernel import debugging, hints, hooks, limits, magics, shutdown
 from ipybox_kernel.cells import Cells, name_cells_in_warnings
 from ipybox_kernel.formats import PlainFormats
 from ipybox_kernel.interrupt import interrupts
@@ -29,7 +29,7 @@ from ipybox_kernel.serving import Serving
 from ipybox_kernel.session import Sink
 from ipybox_kernel.shell import ShellCommands
 from ipybox_kernel.streams import Streams
-from ipybox_kernel.tracebacks import Tracebacks, Unbegun, as_interrupt, describe
+from ipybox_kernel.tracebacks import Mended, Tracebacks, as_interrupt, describe
 from ipybox_kernel.warming import WarmUp
 from ipybox_kernel.wire import IOPUB, SHELL, STDIN, Link
 
@@ -37,6 +37,14 @@ if TYPE_CHECKING:
     from ipybox_kernel.journal import Journal
     from ipybox_kernel.originals import Originals
 
+#: What the kernel itself puts into modules of all code.
+REPLACED = [
+    ("builtins", "input"),
+    ("getpass", "getpass"),
+    *(("sys", name) for name in ("breakpointhook", "unraisablehook", "stdin", "stdout", "stderr")),
+    *(("sys", name) for name in ("__stdin__", "__stdout__", "__stderr__")),
+    ("warnings", "formatwarning"),
+]
 END_OF_INPUT = "\x04"
 
 
@@ -54,18 +62,20 @@ class HandlersKernel(Serving, IPythonKernel):
         self.commands = ShellCommands(self.shell, self.streams)
         self.program_magics = magics.of_programs(self.shell)
         # ipykernel's compiler invents files, for its debugger; IPython trips over them
-        self.cells = self.shell.compile = Cells(self.shell.input_transformer_manager.cleanup_transforms)
+        self.cells = self.shell.compile = Cells(self.shell.input_transformer_manager.cleanup_transforms, self.mend)
         self.tracebacks = Tracebacks(self.shell, self.cells, self.publish_error, self.mend)
         self.warm_up = WarmUp(self.shell)
         self.shell.displayhook.quiet = self.quiet
-        self.formats = PlainFormats(self.shell.display_formatter)
-        hooks.wrap(self.shell)
+        self.formats = PlainFormats(self.shell.display_formatter, self.tracebacks)
+        hooks.wrap(self.shell, self.tracebacks)
         self.shell.exiter = Exit(self.shell)
         for namespace in (self.shell.user_ns, self.shell.user_ns_hidden):
             namespace.update(exit=self.shell.exiter, quit=self.shell.exiter)
         self.loop_runner = self.shell.loop_runner
         self.link: Link | None = None
         self.originals: Originals | None = None
+        self.open_files = limits.OpenFiles()
+        self.mended = 0  # times, for the request that is being handled
         self.backlog: deque[tuple[int, list[memoryview]]] = deque()  # requests that came while a cell read input
         self.home: str | None = None  # where a cell that went elsewhere is brought back to
         self.exit_status = 0  # of this process, when it ends by itself
@@ -90,6 +100,9 @@ class HandlersKernel(Serving, IPythonKernel):
         self.streams.open(outputs, journal)
         builtins.input, getpass.getpass = self.raw_input, self.getpass
         sys.breakpointhook = debugging.stop
+        if self.originals:
+            self.originals.replaced(REPLACED)
+        self.open_files = limits.OpenFiles()
         self.io_loop = MainLoop()
         self.io_loop.mend = self.mend_loop
         self.shell_channel_thread = self.main_thread()
@@ -176,15 +189,15 @@ class HandlersKernel(Serving, IPythonKernel):
         return reply
 
     async def run_mended(self, *cell: Any) -> dict[str, Any]:
-        """Runs a cell; once more if the machinery could not even begin it, for what earlier code has replaced."""
-        try:
-            return await self.run_cell(*cell)
-        except Unbegun:
-            return await self.run_cell(*cell)
-        except Exception:
-            if interrupts.begun or not self.mend():
-                raise
-            return await self.run_cell(*cell)
+        """Runs a cell; again if the machinery could not even begin it, for what earlier code has replaced."""
+        while True:
+            try:
+                return await self.run_cell(*cell)
+            except Mended:
+                continue
+            except Exception:
+                if interrupts.begun or not self.mend():
+                    raise
 
     def tell_exit(self, reply: dict[str, Any]) -> None:
         """Adds the exit code of a cell that wants to leave. ``exit()`` is no error: its cell has come to its end."""
@@ -238,6 +251,8 @@ class HandlersKernel(Serving, IPythonKernel):
             self.streams.flush()
             os._exit(0)  # a child that a cell forked and did not end
         self.restore_cwd()
+        if self.link and (notice := self.open_files.raise_again(self.link.socket.fileno())):
+            self.write_notice(notice)
         self.streams.flush()
 
     def restore_cwd(self) -> None:

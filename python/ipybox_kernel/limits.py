@@ -25,6 +25,46 @@ FREE_MEMORY = 16 << 20  # bytes that a kernel needs besides what Python takes: t
 FREE_FILES = 16  # descriptors, of which its streams take most
 
 
+class OpenFiles:
+    """The limit of open files of a kernel, which its code may lower so far that no cell can open anything."""
+
+    def __init__(self) -> None:
+        self.before = resource.getrlimit(resource.RLIMIT_NOFILE)
+        self.told = False  # that it cannot be raised
+
+    def raise_again(self, descriptor: int) -> str:
+        """Raises the limit where nothing can be opened; returns what there is to say, mostly nothing.
+
+        The descriptor is one that is open.
+        """
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if soft >= min(FREE_FILES, self.before[0]) or can_open(descriptor):
+            return ""
+        for limits in self.before, (hard, hard):
+            try:
+                resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+            except (ValueError, OSError):  # the hard limit is lower now, and only root raises it
+                continue
+            if can_open(descriptor):
+                return f"with a limit of {soft} open files nothing could be opened: the limit is {limits[0]} again"
+        if self.told:
+            return ""
+        self.told = True
+        return (
+            f"nothing can be opened any more, modules included: code has lowered the limit of open files to {hard}, "
+            "and the system does not let it be raised; reset the session for a kernel that can open files"
+        )
+
+
+def can_open(descriptor: int) -> bool:
+    """Whether there may be one more descriptor."""
+    try:
+        os.close(os.dup(descriptor))
+    except OSError:
+        return False
+    return True
+
+
 def take(limits: dict[str, int]) -> None:
     """Limits this process and all that it will start; what they are limited to already is never raised."""
     leave_no_image()

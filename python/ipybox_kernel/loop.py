@@ -203,4 +203,5 @@ class MainLoop:
                 if callable(value) and vars(kind).get(name) is not value:
                     setattr(kind, name, value)
         self.mend()
+        asyncio._set_running_loop(None)  # which the end of the old one may have failed to do
         self.begin()

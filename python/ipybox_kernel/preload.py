@@ -56,6 +56,7 @@ def kernel(level: str, modules: list[str]) -> HandlersKernel:
     from ipybox_kernel.child import DEFAULTS  # needs what import_kernel has found
     from ipybox_kernel.originals import Originals
 
+    machinery = list(sys.modules)
     os.environ.update(DEFAULTS)  # matplotlib takes its backend from there when it is imported
     for module in FOR_ACTIONS:
         importlib.import_module(module)
@@ -63,7 +64,7 @@ def kernel(level: str, modules: list[str]) -> HandlersKernel:
     for module in modules:
         preload_module(module)
     know_modules()
-    built.originals = Originals()
+    built.originals = Originals(machinery)
     settle()
     return built
 

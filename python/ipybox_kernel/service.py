@@ -22,6 +22,7 @@ GRACE = 1.0  # from the host's hang-up to the end of a kernel that does not noti
 CLOCK_MONOTONIC = 1
 
 libc = ctypes.PyDLL(None, use_errno=True)  # keeps the interpreter's lock: these calls take a microsecond
+timerfd_create, timerfd_settime = libc.timerfd_create, libc.timerfd_settime  # found now: later, code may be in the way
 
 
 class Timer:
@@ -31,7 +32,7 @@ class Timer:
     """
 
     def __init__(self) -> None:
-        self.fd = libc.timerfd_create(CLOCK_MONOTONIC, os.O_CLOEXEC | os.O_NONBLOCK)
+        self.fd = timerfd_create(CLOCK_MONOTONIC, os.O_CLOEXEC | os.O_NONBLOCK)
         if self.fd < 0:
             raise OSError(ctypes.get_errno(), "timerfd_create")
         self._spec = (ctypes.c_long * 4)()
@@ -39,7 +40,7 @@ class Timer:
     def set(self, seconds: float) -> None:
         """Makes the descriptor readable after a while; 0: never."""
         self._spec[3] = int(seconds * 1e9)
-        libc.timerfd_settime(self.fd, 0, self._spec, None)
+        timerfd_settime(self.fd, 0, self._spec, None)
 
     def reset(self) -> None:
         """Makes the descriptor unreadable."""
@@ -140,9 +141,9 @@ class Service:
     def _run(self) -> None:
         # The main thread may not notice for long that another one took a signal.
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        poller = select.poll()
+        poller = select.epoll()  # poll(2) fails when code has lowered the limit of open files
         for fd in (self.timer.fd, self.bell.fd, interrupts.arrived, self.reminders.timer.fd, *self.pumps):
-            poller.register(fd, select.POLLIN)
+            poller.register(fd, select.EPOLLIN)
         poller.register(self.hangup, 0)
         while True:
             for fd, event in poller.poll():
@@ -155,7 +156,7 @@ class Service:
                     self.reminders.begin()
                 elif fd == self.reminders.timer.fd:
                     self.reminders.remind()
-                elif event & select.POLLIN:
+                elif event & select.EPOLLIN:
                     self.pumps[fd]()
                 elif fd in self.pumps:
                     poller.unregister(fd)  # it has no writer any more

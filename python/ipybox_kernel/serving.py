@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 MOST_NAMES = 5  # in a notice
 MOST_FAILURES = 5  # of the machinery, in a row
+MOST_MENDED = 5  # times for one request: a thread of code may break again and again what is put back
 
 T = TypeVar("T")
 
@@ -34,6 +35,7 @@ class Serving:
         link: Link | None
         backlog: deque[tuple[int, list[memoryview]]]
         originals: Originals | None
+        mended: int
         io_loop: MainLoop
         streams: Streams
         tracebacks: Tracebacks
@@ -87,14 +89,18 @@ class Serving:
         """Handles one message of the host. Whatever happens, a request is answered."""
         if channel != SHELL:
             return  # late: this input is not waited for, the cell to be interrupted has ended
+        self.mended = 0
         request = self.insist(partial(self.session.parse, frames))
         self.session.begin(request, frames)
-        try:
-            self.run_in_loop(request)
-        except Exception as error:
-            interrupts.disarm()
-            self.mend()
-            self.insist(partial(self.refuse, request, error))
+        while True:
+            try:
+                self.run_in_loop(request)
+                return
+            except Exception as error:
+                interrupts.disarm()
+                if not self.mend() or interrupts.begun:
+                    self.insist(partial(self.refuse, request, error))
+                    return
 
     def run_in_loop(self, request: dict[str, Any]) -> None:
         """Handles a request; once more in another loop if code has left one in which it cannot begin."""
@@ -107,37 +113,44 @@ class Serving:
             self.io_loop.run(self.handle(request))
 
     async def handle(self, request: dict[str, Any]) -> None:
-        """Handles one request, as ipykernel does."""
-        try:
+        """Handles one request, as ipykernel does; again if it could not begin, for what earlier code has replaced."""
+        while True:
             try:
-                self.set_parent([], request)
-                interrupts.arm(cell=request["msg_type"] == "execute_request")
-                if interrupts.early:
-                    self.check_early_interrupt(request)
-                handler = self.shell_handlers[request["msg_type"]]
-                result = handler(self.replies, [], request)
-                if inspect.isawaitable(result):
-                    await result
-            finally:
-                interrupts.disarm()
-        except BaseException as error:
+                await self.handle_once(request)
+                return
+            except BaseException as error:
+                mended = self.mend()
+                if not mended or interrupts.begun or not isinstance(error, Exception):
+                    self.insist(partial(self.refuse, request, error))
+                    return
+
+    async def handle_once(self, request: dict[str, Any]) -> None:
+        try:
+            self.set_parent([], request)
+            interrupts.arm(cell=request["msg_type"] == "execute_request")
+            if interrupts.early:
+                self.check_early_interrupt(request)
+            handler = self.shell_handlers[request["msg_type"]]
+            result = handler(self.replies, [], request)
+            if inspect.isawaitable(result):
+                await result
+        finally:
             interrupts.disarm()
-            self.mend()
-            self.refuse(request, error)
 
     def insist(self, step: Callable[[], T]) -> T:
         """Does a step that must not fail: if it does, what code has replaced is put back first."""
-        try:
-            return step()
-        except Exception:
-            if not self.mend():
-                raise
-            return step()
+        while True:
+            try:
+                return step()
+            except Exception:
+                if not self.mend():
+                    raise
 
     def mend(self) -> bool:
         """Puts back what code has put in the place of what the kernel lives on; whether there was anything."""
-        if not self.originals or not (put_back := self.originals.mend()):
+        if not self.originals or self.mended == MOST_MENDED or not (put_back := self.originals.mend()):
             return False
+        self.mended += 1
         more = f" and {len(put_back) - MOST_NAMES} more" if len(put_back) > MOST_NAMES else ""
         self.write_notice(
             f"the kernel cannot work without what code has replaced or removed, and has put it back: "

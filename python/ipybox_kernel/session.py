@@ -6,7 +6,7 @@ import itertools
 import uuid
 from typing import Any
 
-from jupyter_client.session import Session, extract_header
+from jupyter_client.session import Session
 
 from ipybox_kernel import wire
 
@@ -79,7 +79,7 @@ class LeanSession(Session):
             "header": header,
             "msg_id": header["msg_id"],
             "msg_type": msg_type,
-            "parent_header": extract_header(parent) if parent else {},
+            "parent_header": parent.get("header", parent) if parent else {},
             "content": content or {},
             "metadata": metadata or {},
         }

@@ -22,7 +22,7 @@ NEWLINE = ord("\n")
 RAW_TEXT = 512  # longer text travels as a buffer
 PIPE_SIZE = 1 << 20
 
-libc = ctypes.CDLL(None)
+fflush = ctypes.CDLL(None).fflush  # found now: later, code may be in the way
 
 
 class Channel(io.BufferedIOBase):
@@ -306,7 +306,7 @@ class Streams:
 
     def flush(self) -> None:
         """Sends everything written so far, by Python, by C and by children."""
-        libc.fflush(None)
+        fflush(None)
         self.out.flush()
         self.err.flush()
         if self.service:

@@ -22,10 +22,11 @@ RENDERERS = {"stack_data", "executing", "asttokens", "pure_eval"}
 EXPECTED = (SyntaxError, InputRejected, UsageError)  # of cells that do not begin
 MAX_CHAIN = 100  # exceptions that are looked at
 HIDDEN = {"IPython", "ipykernel", "ipybox_kernel", "decorator", *RENDERERS}
+MACHINERY = {*HIDDEN, "traitlets", "jupyter_client", "pygments", *sys.stdlib_module_names}
 
 
-class Unbegun(Exception):
-    """A cell could not begin, for what earlier code had replaced; that is put back."""
+class Mended(Exception):
+    """The machinery has failed, for what earlier code had replaced. That is put back: what it did is to be repeated."""
 
 
 class Tracebacks:
@@ -39,6 +40,7 @@ class Tracebacks:
         self.publish = publish
         self.mend = mend  # puts back what code has replaced; whether there was anything
         self.display_error: BaseException | None = None
+        self.repeats: Callable[[BaseException], bool] = never  # after `Mended`, what fails so while code runs
         self.left: SystemExit | None = None  # what the cell has raised to leave
         self.rendered = False  # whether IPython has formatted one
         shell.showtraceback = self.show
@@ -67,8 +69,8 @@ class Tracebacks:
             print("No traceback available to show.", file=sys.stderr)
             return
         error = as_interrupt(error)
-        if interrupts.armed and not interrupts.begun and not isinstance(error, EXPECTED) and self.mend():
-            raise Unbegun
+        if self.is_of_machinery(error) and self.mend():
+            raise Mended
         if isinstance(error, SystemExit):
             self.left = error
             if self.shell.exit_now:
@@ -84,6 +86,12 @@ class Tracebacks:
         if isinstance(error, SyntaxError) and filename:
             error.filename = filename
         self.publish(describe(error, self.format(error, exception_only, running_compiled_code)))
+
+    def is_of_machinery(self, error: BaseException) -> bool:
+        """Whether code has no part in an error, and what has failed can be repeated."""
+        if not interrupts.armed or isinstance(error, EXPECTED):
+            return False
+        return not interrupts.begun or (isinstance(error, Exception) and self.repeats(error))
 
     def format(self, error: BaseException, exception_only: bool, running_compiled_code: bool) -> list[str]:
         """The lines of a traceback: as IPython has them, or few and at once for code that was interrupted."""
@@ -117,8 +125,21 @@ class Tracebacks:
             self.rendered = True
             with of_no_module(error, self.cells):
                 return list(self.shell.InteractiveTB.structured_traceback(kind, error, frames, tb_offset=0))
-        except Exception:
+        except Exception as failure:
+            if is_alone(failure) and self.mend():
+                return self.render(error, exception_only, running_compiled_code)
             return traceback.format_exception(kind, error, frames)
+
+
+def never(error: BaseException) -> bool:
+    """Of what cannot be repeated."""
+    return False
+
+
+def is_alone(error: BaseException) -> bool:
+    """Whether an error comes from the machinery, with no code of others between its frames."""
+    modules = (str(frame.f_globals.get("__name__")) for frame, _ in traceback.walk_tb(error.__traceback__))
+    return all(module.partition(".")[0] in MACHINERY for module in modules)
 
 
 @contextmanager

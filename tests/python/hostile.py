@@ -126,12 +126,60 @@ BUILTINS = {
     "compile": "import builtins; builtins.compile = builtins.exec = builtins.eval = None",
     "exceptions": "import builtins; builtins.Exception = builtins.BaseException = builtins.KeyboardInterrupt = None",
     "hasattr": "import builtins; del builtins.hasattr, builtins.getattr, builtins.callable, builtins.super",
+    "no_exec": "import builtins; del builtins.exec",
+    "no_eval": "import builtins; builtins.eval = None",
+    "failing_exec": "import builtins\ndef fail(*_): raise RuntimeError\nbuiltins.exec = builtins.eval = fail",
+    "no_setattr": "import builtins; del builtins.setattr",
+    "no_repr": "import builtins; del builtins.repr, builtins.id",
+    "no_set": "import builtins; del builtins.set, builtins.issubclass",
+    "no_key_error": "import builtins; del builtins.KeyError, builtins.SystemExit",
+    "no_int": "import builtins; builtins.int = None",
     "shadowed": "str = list = dict = len = print = open = id = type = None",
     "all_of_them": (
         "import builtins\n"
         "for name in list(vars(builtins)):\n"
         "    if not name.startswith('__') and name not in ('setattr', 'vars'): vars(builtins)[name] = None"
     ),
+}
+
+#: Takes from a module all that cannot be called.
+ROB = """
+import {0} as module
+for name, value in list(vars(module).items()):
+    if not callable(value) and not name.startswith("__") and type(value).__name__ != "module":
+        vars(module)[name] = None
+"""
+ROBBED = (
+    "ast",
+    "asyncio.base_events",
+    "codeop",
+    "inspect",
+    "IPython.core.compilerop",
+    "IPython.core.inputtransformer2",
+)
+ROBBED += ("linecache", "re", "signal", "socket", "sys", "textwrap", "tokenize")
+EMPTIED = ("_weakrefset", "asyncio.events", "codeop", "inspect", "IPython.core.async_helpers", "ipykernel.zmqshell")
+EMPTIED += ("json", "linecache", "sys", "tokenize", "traitlets.traitlets")
+LOST = ("bdb", "inspect", "json", "linecache", "tokenize")
+CONSTANTS = {
+    **{f"robbed_{name}": ROB.format(name) for name in ROBBED},
+    **{f"emptied_{name}": f"import {name} as module; vars(module).clear()" for name in EMPTIED},
+    **{f"lost_{name}": f"import sys, {name}; sys.modules[{name!r}] = None" for name in LOST},
+    "deleted": "import signal, json, sys; del signal.SIGINT, sys.modules['json']",
+    "address_family": "import socket; socket.AF_UNIX = None",
+    "errno": "import errno; vars(errno).clear()",
+    "separator": "import os; os.sep = os.curdir = os.linesep = os.path.sep = None",
+    "environment_object": "import os; os.environ = None",
+    "other_pattern": "import tokenize; tokenize.PseudoToken = '('",
+    "version": "import sys; sys.version_info = sys.flags = sys.platform = None",
+    "other_modules": "import sys; sys.modules = {}",
+}
+
+SET = "import resource; _, hard = resource.getrlimit(resource.RLIMIT_{0}); resource.setrlimit(resource.RLIMIT_{0}, {1})"
+LIMITS = {
+    f"{name.lower()}_{bound}": SET.format(name, values)
+    for name in ("NOFILE", "NPROC", "FSIZE", "DATA", "STACK", "MEMLOCK")
+    for bound, values in (("soft", "(0, hard)"), ("hard", "(0, 0)"))
 }
 
 DISPLAYS = {
@@ -159,5 +207,5 @@ SHELL = {
     "collect": "import gc\nfor found in gc.get_objects():\n    if type(found).__name__ == 'Task': found.cancel()",
 }
 
-CELLS = {**LOOP, **TASKS, **MODULES, **BUILTINS, **DISPLAYS, **SHELL}
+CELLS = {**LOOP, **TASKS, **MODULES, **BUILTINS, **CONSTANTS, **LIMITS, **DISPLAYS, **SHELL}
 PROBES = ("print(state)", "import asyncio; await asyncio.sleep(0); print('awaited')", "6 * 7", "1 / 0", "print(state)")

@@ -88,6 +88,12 @@ class TestPrograms:
         assert not os.listdir(guarded.directory)
         assert guarded.run("print('here', end='')").text() == "here"
 
+    def test_what_python_says_is_not_put_back(self, guarded: Kernel) -> None:
+        """As if code had replaced it."""
+        guarded.run("import builtins; del builtins.exec")
+        assert "has put it back: builtins.exec\n" in guarded.run("1").text()
+        assert SENTENCE in guarded.run("import os; os.system('true')").reply["evalue"]
+
     @pytest.mark.parametrize(("code", "outcome"), PAST_PYTHON.items())
     def test_what_goes_past_python(self, guarded: Kernel, code: str, outcome: object) -> None:
         assert not guarded.run(TOOLS).error

@@ -96,6 +96,96 @@ def test_what_the_kernel_needs_is_put_back_and_told(kernel: Kernel) -> None:
     assert "ast.parse" in result.text()
 
 
+@pytest.mark.parametrize(
+    ("broken", "named"),
+    [
+        ("import builtins; del builtins.exec", "builtins.exec"),
+        ("import linecache; linecache.cache = None", "linecache.cache"),
+        ("import tokenize; tokenize.PseudoToken = '('", "tokenize.PseudoToken"),
+        ("import sys; sys.modules['bdb'] = None", "sys.modules['bdb']"),
+    ],
+)
+def test_constants_and_functions_that_run_cells_are_put_back(kernel: Kernel, broken: str, named: str) -> None:
+    kernel.run(broken)
+    result = kernel.run("print('runs')")
+    assert not result.error and result.text().endswith("runs\n")
+    assert f"has put it back: {named}\n" in result.text()
+    assert kernel.run("print('quiet')").text() == "quiet\n"
+
+
+def test_what_cells_run_is_run_once_whatever_is_put_back(kernel: Kernel) -> None:
+    kernel.run("n = 0; import builtins")
+    result = kernel.run("n += 1\ndel builtins.exec\nn += 1\nn")
+    assert result.value == "2" and "builtins.exec" in result.text()
+    kernel.run("del builtins.SystemExit")
+    result = kernel.run("n += 1\n1 / 0")
+    assert result.error == "ZeroDivisionError" and "builtins.SystemExit" in result.text()
+    assert kernel.run("n").value == "3"
+    kernel.run("builtins.repr = None")
+    assert kernel.run("n += 1; n").value == "4"
+
+
+def test_what_code_replaces_stays_as_long_as_the_machinery_works(kernel: Kernel) -> None:
+    code = """
+        import builtins, os, tempfile, time, signal
+        plain, run = print, exec
+        builtins.print = lambda *words: plain('mine', *words)
+        builtins.exec = lambda *code: run(*code)
+        builtins.x, os.linesep, tempfile.tempdir, signal.SIGINT = 1, 'n', '/x', None
+        time.sleep = lambda seconds: 'slept'
+    """
+    assert not kernel.run(code).error
+    assert kernel.run("1 / 0").error == "ZeroDivisionError"
+    assert kernel.run("print(x)").text() == "mine 1\n"
+    values = "exec is not run, x, os.linesep, tempfile.tempdir, signal.SIGINT, time.sleep(1)"
+    assert kernel.run(values).value == "(True, 1, 'n', '/x', None, 'slept')"
+
+
+@pytest.mark.parametrize("actions", [False, True])
+def test_there_is_nothing_to_put_back_in_a_kernel_that_works(host: Host, actions: bool) -> None:
+    """Neither what it has replaced itself nor what modules keep for their own use."""
+    kernel = host.fork(actions=actions)
+    try:
+        cells = ["1 / 0", "%time 1", "len?", "import asyncio; await asyncio.sleep(0)", "import uuid; uuid.uuid1()"]
+        cells += [
+            "import tempfile, logging, time; tempfile.gettempdir(); logging.basicConfig(); time.strptime('1', '%d')"
+        ]
+        for cell in cells:
+            kernel.run(cell)
+        assert kernel.run("get_ipython().kernel.originals.mend()").value == "[]"
+    finally:
+        kernel.close()
+
+
+@pytest.mark.parametrize(
+    ("limits", "opens", "said"),
+    [
+        ("(0, hard)", True, "with a limit of 0 open files nothing could be opened: the limit is "),
+        ("(3, hard)", True, "with a limit of 3 open files nothing could be opened: the limit is "),
+        (
+            "(0, 0)",
+            False,
+            "code has lowered the limit of open files to 0, and the system does not let it be raised; reset",
+        ),
+        ("(min(64, hard), hard)", True, ""),
+    ],
+)
+def test_a_limit_below_which_nothing_can_be_opened(kernel: Kernel, limits: str, opens: bool, said: str) -> None:
+    if os.geteuid() == 0:
+        kernel.run("import os; os.setuid(65534)")  # root may raise hard limits
+    kernel.run("import resource; soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)")
+    result = kernel.run(f"resource.setrlimit(resource.RLIMIT_NOFILE, {limits})")
+    assert said in result.text() and bool(result.text()) == bool(said)
+    result = kernel.run("open('/dev/null').close()")
+    assert result.error == ("" if opens else "OSError") and not result.text()
+    begun = time.monotonic()
+    request = kernel.start("import time; print('at once'); time.sleep(5)")
+    kernel.until("at once")
+    assert time.monotonic() - begun < 4
+    os.kill(kernel.pid, signal.SIGINT)
+    assert kernel.finish(request).error == "KeyboardInterrupt"
+
+
 def test_a_display_that_the_host_cannot_take_names_itself(kernel: Kernel) -> None:
     deep = "a = 1\nfor _ in range(600): a = [a]\n"
     result = kernel.run(deep + "display({'application/json': a, 'text/plain': 'p'}, raw=True)")

@@ -306,9 +306,11 @@ def test_a_stream_stays_utf_8(kernel: Kernel) -> None:
     assert kernel.run("sys.stdout.reconfigure(errors='replace')\nprint('\\ud800')").text() == "?\n"
 
 
-def test_a_cell_after_the_loss_of_sys_stdout_is_answered(kernel: Kernel) -> None:
+def test_a_cell_after_the_loss_of_sys_stdout_gets_it_back(kernel: Kernel) -> None:
     kernel.run("import sys\nkept = sys.stdout\ndel sys.stdout")
-    assert kernel.run("1").reply["ename"] == "AttributeError"
+    result = kernel.run("1")
+    assert result.value == "1" and "has put it back: sys.stdout\n" in result.text()
+    assert kernel.run("sys.stdout is kept").value == "True"
 
 
 def test_text_is_kept_where_another_thread_sends_in_the_midst_of_a_write(kernel: Kernel) -> None:

@@ -1377,8 +1377,9 @@ class Cells(CachingCompiler):
     The name of a cell's code begins as IPython's do, which debuggers and caches look for, and has its number.
     """
 
-    def __init__(self, cleanup: Sequence[Transform] = ()) -> None:
+    def __init__(self, cleanup: Sequence[Transform], mend: Callable[[], bool]) -> None:
         super().__init__()
+        self.mend = mend  # puts back what code has replaced; whether there was anything
         self.cleanup = cleanup  # what IPython does to a cell before it looks for magics
         self.number = 0
         self.title = ""
@@ -1444,7 +1445,12 @@ class Cells(CachingCompiler):
             line = source.split("\n")[len(lines) - 1].replace("\0", "\\0")
             message = "source code cannot contain null bytes"
             raise SyntaxError(message, (filename, len(lines), len(lines[-1]) + 1, line))
-        return super().ast_parse(source, filename, symbol)
+        try:
+            return super().ast_parse(source, filename, symbol)
+        except (TypeError, ValueError):  # which IPython shows as if they were the cell's
+            if self.mend():
+                return self.ast_parse(source, filename, symbol)
+            raise
 
     def as_written(self, name: str, frame: str) -> str:
         """The text of a frame of this code, with its lines as they were written."""
@@ -1514,7 +1520,7 @@ def name_cells_in_warnings(cells: Cells) -> None:
         return plain(message, category, label or filename, cells.line(filename, lineno), line)
 
     warnings.formatwarning = formatwarning
-)py", 7592}},
+)py", 7919}},
 {"checked", {R"py("""Parts of requests, checked: a child could only fail on them."""
 
 from __future__ import annotations
@@ -1614,6 +1620,8 @@ def become_kernel(kernel: HandlersKernel, birth: Birth) -> None:
         from ipybox_kernel import guards
 
         guards.confine(birth.allow)
+        if kernel.originals:
+            kernel.originals.replaced(guards.REPLACED)
     else:
         landlock.keep_signals_in()
     kernel.run(Link(birth.stream), birth.outputs.pipes, birth.outputs.journal, birth.restore_cwd, birth.first)
@@ -1657,7 +1665,7 @@ def reseed() -> None:
     numpy_random: Any = sys.modules.get("numpy.random")
     if numpy_random:
         numpy_random.seed()
-)py", 3311}},
+)py", 3395}},
 {"children", {R"py("""The processes below the supervisor: kernels, the programs that run for them, and whatever these leave behind."""
 
 from __future__ import annotations
@@ -2255,6 +2263,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ipybox_kernel.tracebacks import Mended, Tracebacks, is_alone
+
 PLAIN = frozenset({int, float, complex, bool, str, bytes})
 
 
@@ -2265,8 +2275,9 @@ class PlainFormats:
     as long as nothing is registered with one of these formatters, ``text/plain`` is all there will be.
     """
 
-    def __init__(self, formatter: Any) -> None:
+    def __init__(self, formatter: Any, tracebacks: Tracebacks) -> None:
         self.formatter = formatter
+        self.tracebacks = tracebacks
         self.ask = formatter.format
         self.plain = formatter.formatters["text/plain"]
         self.others = [kind for kind in formatter.formatters.values() if kind is not self.plain]
@@ -2277,6 +2288,21 @@ class PlainFormats:
 
     def format(self, value: Any, include: Any = None, exclude: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:
         """As ``DisplayFormatter.format``."""
+        outer = self.tracebacks.repeats
+        self.tracebacks.repeats = is_alone
+        try:
+            while True:
+                try:
+                    return self.representations(value, include, exclude)
+                except Mended:
+                    continue
+                except Exception as failure:
+                    if not is_alone(failure) or not self.tracebacks.mend():
+                        raise
+        finally:
+            self.tracebacks.repeats = outer
+
+    def representations(self, value: Any, include: Any, exclude: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         if type(value) not in PLAIN or include or exclude or not self._untouched():
             return self.ask(value, include=include, exclude=exclude)  # type: ignore[no-any-return]
         text = self.plain(value)
@@ -2294,7 +2320,7 @@ class PlainFormats:
         return sum(
             len(kind.type_printers) + len(kind.deferred_printers) + len(kind.singleton_printers) for kind in self.others
         )
-)py", 1900}},
+)py", 2627}},
 {"guards", {R"py("""The guard ``no_exec``: a kernel that can start no program and touch no process that is not its own.
 
 The system enforces it: capabilities, Landlock and a seccomp filter, none of which can be undone. Python's own ways to
@@ -2311,6 +2337,13 @@ from typing import Any
 from ipybox_kernel import filters, landlock, privileges, process
 
 SENTENCE = "Programs cannot be started from Python here. Start them with !, as in `!ls -l`, or in a %%bash cell."
+OF_OS = ("system", "posix_spawn", "posix_spawnp", "execv", "execve", "spawnv", "spawnve", "spawnvp", "spawnvpe")
+REPLACED = [
+    *(("os", name) for name in OF_OS),  # the other ones call these
+    ("pty", "spawn"),
+    ("_posixsubprocess", "fork_exec"),
+    ("subprocess", "_fork_exec"),
+]
 
 
 def confine(allow: list[str]) -> None:
@@ -2352,10 +2385,7 @@ def unavailable() -> str:
 
 def explain() -> None:
     """Makes Python say what to do instead. The filter would only say that it is not permitted."""
-    names = ("system", "posix_spawn", "posix_spawnp", "execv", "execve", "spawnv", "spawnve", "spawnvp", "spawnvpe")
-    for name in names:  # the other ones call these
-        replace("os", name)
-    for module, name in (("pty", "spawn"), ("_posixsubprocess", "fork_exec"), ("subprocess", "_fork_exec")):
+    for module, name in REPLACED:
         replace(module, name)
 
 
@@ -2372,7 +2402,7 @@ def replace(owner: str, name: str) -> None:
     denied.__name__ = denied.__qualname__ = name
     denied.__doc__ = SENTENCE
     setattr(module, name, denied)
-)py", 2772}},
+)py", 2791}},
 {"hints", {R"py("""Sentences about failures whose reason lies in the sandbox: the programs that fail know nothing of it."""
 
 from __future__ import annotations
@@ -2487,19 +2517,22 @@ def line(sentence: str) -> str:
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
+from traceback import walk_tb
+from types import CodeType, TracebackType
 from typing import Any, TypeVar
 
 from IPython.core.error import UsageError
 
 from ipybox_kernel.interrupt import interrupts
+from ipybox_kernel.tracebacks import Mended, Tracebacks
 
 T = TypeVar("T")
 
 
-def wrap(shell: Any) -> None:
+def wrap(shell: Any, tracebacks: Tracebacks) -> None:
     """Takes the place of the functions of a shell."""
     shell.enable_gui = enable_gui
-    shell.run_code = beginning(shell.run_code)
+    shell.run_code = beginning(shell.run_code, tracebacks)
     shell.run_ast_nodes = ending(shell.run_ast_nodes)
     shell.should_run_async = tolerating_null_bytes(shell.should_run_async)
 
@@ -2512,20 +2545,51 @@ def enable_gui(gui: str | None = None) -> None:
         raise UsageError(f"There is no event loop for {gui!r} here.")
 
 
-def beginning(run_code: Callable[..., Coroutine[Any, Any, T]]) -> Callable[..., Coroutine[Any, Any, T]]:
-    """``shell.run_code``, which IPython calls when it is done with its callbacks."""
+def beginning(
+    run_code: Callable[..., Coroutine[Any, Any, bool]], tracebacks: Tracebacks
+) -> Callable[..., Coroutine[Any, Any, bool]]:
+    """``shell.run_code``, which IPython calls when it is done with its callbacks, for each statement of a cell."""
     interrupts.starts_code = run_code.__code__
 
-    async def run(*code: Any, **options: Any) -> T:
-        with interrupts:
-            running = run_code(*code, **options)
-        try:
-            interrupts.begin()
-            return await running
-        finally:
-            running.close()  # if an interrupt struck before it began
+    async def run(code: CodeType, result: Any = None, **options: Any) -> bool:
+        def repeats(error: BaseException) -> bool:
+            return starts_code(error.__traceback__) and not has_begun(code, error)
+
+        outer = tracebacks.repeats
+        while True:
+            with interrupts:
+                running = run_code(code, result, **options)
+            try:
+                tracebacks.repeats = repeats
+                interrupts.begin()
+                return await running
+            except Mended:
+                if result is not None:
+                    result.error_in_exec = None
+            except Exception as failure:
+                frames, error = failure.__traceback__, failure.__context__
+                if not frames or not starts_code(frames.tb_next) or has_begun(code, failure) or not tracebacks.mend():
+                    raise
+                if error and has_begun(code, error):  # the one of the cell, which IPython could not show
+                    if result is not None:
+                        result.error_in_exec = error
+                    tracebacks.show((type(error), error, error.__traceback__))
+                    return True
+            finally:
+                tracebacks.repeats = outer
+                running.close()  # if an interrupt struck before it began
 
     return run
+
+
+def starts_code(frames: TracebackType | None) -> bool:
+    """Whether these are frames of IPython's function that runs code, and of what it calls."""
+    return frames is not None and frames.tb_frame.f_code is interrupts.starts_code
+
+
+def has_begun(code: CodeType, error: BaseException) -> bool:
+    """Whether an error comes from code. IPython may fail to run it: it takes ``exec`` where that of code is."""
+    return any(frame.f_code is code for frame, _ in walk_tb(error.__traceback__))
 
 
 def ending(run_ast_nodes: Callable[..., Coroutine[Any, Any, T]]) -> Callable[..., Coroutine[Any, Any, T]]:
@@ -2547,7 +2611,7 @@ def tolerating_null_bytes(should_run_async: Callable[..., bool]) -> Callable[...
         return "\0" not in raw_cell and should_run_async(raw_cell, **options)
 
     return tolerant
-)py", 2218}},
+)py", 3969}},
 {"hosts", {R"py("""How a kernel reaches hosts by name: over a listening socket that is made here, and served by the host."""
 
 from __future__ import annotations
@@ -3242,7 +3306,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from ipykernel.ipkernel import IPythonKernel
 from IPython.core.error import StdinNotImplementedError
 
-from ipybox_kernel import debugging, hints, hooks, magics, shutdown
+from ipybox_kernel import debugging, hints, hooks, limits, magics, shutdown
 from ipybox_kernel.cells import Cells, name_cells_in_warnings
 from ipybox_kernel.formats import PlainFormats
 from ipybox_kernel.interrupt import interrupts
@@ -3252,7 +3316,7 @@ from ipybox_kernel.serving import Serving
 from ipybox_kernel.session import Sink
 from ipybox_kernel.shell import ShellCommands
 from ipybox_kernel.streams import Streams
-from ipybox_kernel.tracebacks import Tracebacks, Unbegun, as_interrupt, describe
+from ipybox_kernel.tracebacks import Mended, Tracebacks, as_interrupt, describe
 from ipybox_kernel.warming import WarmUp
 from ipybox_kernel.wire import IOPUB, SHELL, STDIN, Link
 
@@ -3260,6 +3324,14 @@ if TYPE_CHECKING:
     from ipybox_kernel.journal import Journal
     from ipybox_kernel.originals import Originals
 
+#: What the kernel itself puts into modules of all code.
+REPLACED = [
+    ("builtins", "input"),
+    ("getpass", "getpass"),
+    *(("sys", name) for name in ("breakpointhook", "unraisablehook", "stdin", "stdout", "stderr")),
+    *(("sys", name) for name in ("__stdin__", "__stdout__", "__stderr__")),
+    ("warnings", "formatwarning"),
+]
 END_OF_INPUT = "\x04"
 
 
@@ -3277,18 +3349,20 @@ class HandlersKernel(Serving, IPythonKernel):
         self.commands = ShellCommands(self.shell, self.streams)
         self.program_magics = magics.of_programs(self.shell)
         # ipykernel's compiler invents files, for its debugger; IPython trips over them
-        self.cells = self.shell.compile = Cells(self.shell.input_transformer_manager.cleanup_transforms)
+        self.cells = self.shell.compile = Cells(self.shell.input_transformer_manager.cleanup_transforms, self.mend)
         self.tracebacks = Tracebacks(self.shell, self.cells, self.publish_error, self.mend)
         self.warm_up = WarmUp(self.shell)
         self.shell.displayhook.quiet = self.quiet
-        self.formats = PlainFormats(self.shell.display_formatter)
-        hooks.wrap(self.shell)
+        self.formats = PlainFormats(self.shell.display_formatter, self.tracebacks)
+        hooks.wrap(self.shell, self.tracebacks)
         self.shell.exiter = Exit(self.shell)
         for namespace in (self.shell.user_ns, self.shell.user_ns_hidden):
             namespace.update(exit=self.shell.exiter, quit=self.shell.exiter)
         self.loop_runner = self.shell.loop_runner
         self.link: Link | None = None
         self.originals: Originals | None = None
+        self.open_files = limits.OpenFiles()
+        self.mended = 0  # times, for the request that is being handled
         self.backlog: deque[tuple[int, list[memoryview]]] = deque()  # requests that came while a cell read input
         self.home: str | None = None  # where a cell that went elsewhere is brought back to
         self.exit_status = 0  # of this process, when it ends by itself
@@ -3313,6 +3387,9 @@ class HandlersKernel(Serving, IPythonKernel):
         self.streams.open(outputs, journal)
         builtins.input, getpass.getpass = self.raw_input, self.getpass
         sys.breakpointhook = debugging.stop
+        if self.originals:
+            self.originals.replaced(REPLACED)
+        self.open_files = limits.OpenFiles()
         self.io_loop = MainLoop()
         self.io_loop.mend = self.mend_loop
         self.shell_channel_thread = self.main_thread()
@@ -3399,15 +3476,15 @@ class HandlersKernel(Serving, IPythonKernel):
         return reply
 
     async def run_mended(self, *cell: Any) -> dict[str, Any]:
-        """Runs a cell; once more if the machinery could not even begin it, for what earlier code has replaced."""
-        try:
-            return await self.run_cell(*cell)
-        except Unbegun:
-            return await self.run_cell(*cell)
-        except Exception:
-            if interrupts.begun or not self.mend():
-                raise
-            return await self.run_cell(*cell)
+        """Runs a cell; again if the machinery could not even begin it, for what earlier code has replaced."""
+        while True:
+            try:
+                return await self.run_cell(*cell)
+            except Mended:
+                continue
+            except Exception:
+                if interrupts.begun or not self.mend():
+                    raise
 
     def tell_exit(self, reply: dict[str, Any]) -> None:
         """Adds the exit code of a cell that wants to leave. ``exit()`` is no error: its cell has come to its end."""
@@ -3461,6 +3538,8 @@ class HandlersKernel(Serving, IPythonKernel):
             self.streams.flush()
             os._exit(0)  # a child that a cell forked and did not end
         self.restore_cwd()
+        if self.link and (notice := self.open_files.raise_again(self.link.socket.fileno())):
+            self.write_notice(notice)
         self.streams.flush()
 
     def restore_cwd(self) -> None:
@@ -3526,7 +3605,7 @@ class HandlersKernel(Serving, IPythonKernel):
         """Puts a request aside that came too early. Input that came too late is dropped."""
         if channel == SHELL:
             self.backlog.append((channel, frames))
-)py", 13371}},
+)py", 14099}},
 {"landlock", {R"py("""Landlock domains: what a kernel can signal and look into are its own processes alone."""
 
 from __future__ import annotations
@@ -3794,6 +3873,46 @@ FREE_MEMORY = 16 << 20  # bytes that a kernel needs besides what Python takes: t
 FREE_FILES = 16  # descriptors, of which its streams take most
 
 
+class OpenFiles:
+    """The limit of open files of a kernel, which its code may lower so far that no cell can open anything."""
+
+    def __init__(self) -> None:
+        self.before = resource.getrlimit(resource.RLIMIT_NOFILE)
+        self.told = False  # that it cannot be raised
+
+    def raise_again(self, descriptor: int) -> str:
+        """Raises the limit where nothing can be opened; returns what there is to say, mostly nothing.
+
+        The descriptor is one that is open.
+        """
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if soft >= min(FREE_FILES, self.before[0]) or can_open(descriptor):
+            return ""
+        for limits in self.before, (hard, hard):
+            try:
+                resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+            except (ValueError, OSError):  # the hard limit is lower now, and only root raises it
+                continue
+            if can_open(descriptor):
+                return f"with a limit of {soft} open files nothing could be opened: the limit is {limits[0]} again"
+        if self.told:
+            return ""
+        self.told = True
+        return (
+            f"nothing can be opened any more, modules included: code has lowered the limit of open files to {hard}, "
+            "and the system does not let it be raised; reset the session for a kernel that can open files"
+        )
+
+
+def can_open(descriptor: int) -> bool:
+    """Whether there may be one more descriptor."""
+    try:
+        os.close(os.dup(descriptor))
+    except OSError:
+        return False
+    return True
+
+
 def take(limits: dict[str, int]) -> None:
     """Limits this process and all that it will start; what they are limited to already is never raised."""
     leave_no_image()
@@ -3886,7 +4005,7 @@ def lower(kind: int, limit: int, soft: int | None = None) -> None:
     limit = min(limit, sys.maxsize)  # which is more than there is of anything
     bound = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
     resource.setrlimit(kind, (bound if soft is None else min(soft, bound), bound))
-)py", 4257}},
+)py", 5839}},
 {"loop", {R"py("""The event loop of a kernel: waiting for requests, and running whatever cells do to it.
 
 The kernel does not wait in the loop as a task: there code could cancel it, lose it or run it twice.
@@ -4092,8 +4211,9 @@ class MainLoop:
                 if callable(value) and vars(kind).get(name) is not value:
                     setattr(kind, name, value)
         self.mend()
+        asyncio._set_running_loop(None)  # which the end of the old one may have failed to do
         self.begin()
-)py", 8628}},
+)py", 8722}},
 {"magics", {R"py("""Magics that start programs, through the host: ``%%bash`` and all other ``%%script``s, ``%pip`` and its like."""
 
 from __future__ import annotations
@@ -4453,126 +4573,109 @@ def mount(source: str | None, target: str, kind: str | None, flags: int, data: s
     if libc.mount(*words, ctypes.c_ulong(flags), data.encode() if data else None):
         raise missing(f"{target} cannot be mounted for the kernel alone")
 )py", 8425}},
-{"originals", {R"py("""The parts of Python that the machinery of a kernel needs, as they were before any code ran.
+{"originals", {R"py("""The modules that the machinery of a kernel needs, as they were before any code ran.
 
 The package itself has copies of its own (see `boot`). IPython and asyncio share theirs with the code of cells: where
-they fail, what code has put in the place of functions and classes is taken back.
+they fail, what code has removed from these modules, or put in the place of what was there, is taken back. As long as
+nothing fails, all that code replaces stays as it is.
 """
 
 from __future__ import annotations
 
+import re
 import sys
+from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import Any
 
-NEEDED = [
-    "abc",
-    "ast",
-    "asyncio",
-    "asyncio.base_events",
-    "asyncio.coroutines",
-    "asyncio.events",
-    "asyncio.futures",
-    "asyncio.runners",
-    "asyncio.selector_events",
-    "asyncio.tasks",
-    "asyncio.unix_events",
-    "builtins",
-    "codeop",
-    "codecs",
-    "collections",
-    "contextlib",
-    "contextvars",
-    "copy",
-    "datetime",
-    "dis",
-    "enum",
-    "functools",
-    "gc",
-    "inspect",
-    "io",
-    "itertools",
-    "json",
-    "json.decoder",
-    "json.encoder",
-    "keyword",
-    "linecache",
-    "logging",
-    "opcode",
-    "operator",
-    "os",
-    "posixpath",
-    "re",
-    "select",
-    "selectors",
-    "signal",
-    "socket",
-    "stat",
-    "string",
-    "struct",
-    "sys",
-    "textwrap",
-    "threading",
-    "time",
-    "token",
-    "tokenize",
-    "traceback",
-    "types",
-    "typing",
-    "uuid",
-    "warnings",
-    "weakref",
-]
-MACHINERY = ("IPython", "ipykernel", "ipybox_kernel", "traitlets", "jupyter_client", "asyncio")
-
 #: What code, IPython and the kernel replace on purpose, and what the machinery can do without.
 THEIRS = {
-    "builtins": {"input", "print", "exit", "quit", "help", "copyright", "credits", "license", "breakpoint"},
+    "builtins": {"input", "print", "help", "copyright", "credits", "license", "breakpoint"},
+    "getpass": {"getpass"},
     "sys": {"displayhook", "excepthook", "breakpointhook", "unraisablehook", "exit", "stdin", "stdout", "stderr"},
     "warnings": {"formatwarning", "showwarning"},
     "signal": {"default_int_handler"},
 }
+#: What IPython puts in and out, and what the kernel fills in when it begins.
+LATER = {"builtins": {"exit", "quit"}, "sys": {"argv", "path"}}
+OF_CODE = {"__main__", "__mp_main__"}
+CONSTANTS = (str, bytes, int, float, tuple, frozenset, re.Pattern)
 MISSING = object()
 
 
 class Originals:
-    """Functions, classes and modules by the names that they had."""
+    """All that the modules of the machinery had in them, by name; ``names`` are those modules."""
 
-    def __init__(self) -> None:
-        self.modules = dict(sys.modules)
+    def __init__(self, names: Iterable[str]) -> None:
+        modules = {name: sys.modules.get(name) for name in ("sys", "builtins", *names) if name not in OF_CODE}
+        self.modules = {name: module for name, module in modules.items() if type(module) is ModuleType}
+        self.by_name = sys.modules
         self.finders = list(sys.meta_path)
-        self.kept = {name: dict(vars(sys.modules[name])) for name in NEEDED if name in sys.modules}
+        self.kept = {name: dict(vars(module)) for name, module in self.modules.items()}
+
+    def replaced(self, names: Iterable[tuple[str, str]]) -> None:
+        """Takes over what the kernel itself has put into modules."""
+        for name, attribute in names:
+            if name in self.kept and attribute in vars(self.modules[name]):
+                self.kept[name][attribute] = vars(self.modules[name])[attribute]
 
     def mend(self) -> list[str]:
-        """Puts back what is missing or another; returns the names."""
-        put_back = []
+        """Puts back what is missing or no more what it was; returns the names.
+
+        Values that can stand where they are go only if there is nothing else that keeps the machinery from working.
+        """
+        return self.put_back(is_broken) or self.put_back(is_another)
+
+    def put_back(self, differs: Callable[[Any, Any], bool]) -> list[str]:
+        """Puts back what differs, and modules and finders that are missing."""
+        done = self.put_back_values("sys", differs)
+        if sys.modules is not self.by_name:
+            sys.modules = self.by_name
+            done.append("sys.modules")
         for name, module in self.modules.items():
-            if name not in sys.modules and (name in self.kept or name.partition(".")[0] in MACHINERY):
+            if sys.modules.get(name) is not module:
                 sys.modules[name] = module
-                put_back.append(f"sys.modules[{name!r}]")
+                done.append(f"sys.modules[{name!r}]")
         for finder in self.finders:
             if finder not in sys.meta_path:
                 sys.meta_path.append(finder)
-                put_back.append("sys.meta_path")
-        nested = hasattr(self.modules["asyncio"], "_nest_patched")  # half of that would be worse
-        for name, kept in self.kept.items():
-            if not (nested and name.startswith("asyncio")):
-                put_back += self.mend_module(name, self.modules[name], kept)
-        return put_back
+                done.append("sys.meta_path")
+        nested = "_nest_patched" in vars(self.modules["asyncio"])  # half of that would be worse
+        for name in self.kept:
+            if name != "sys" and not (nested and name.partition(".")[0] == "asyncio"):
+                done += self.put_back_values(name, differs)
+        return done
 
-    def mend_module(self, name: str, module: ModuleType, kept: dict[str, Any]) -> list[str]:
-        now, theirs = vars(module), THEIRS.get(name, ())
-        changed = [
-            attribute
-            for attribute, value in kept.items()
-            if now.get(attribute, MISSING) is not value
-            and (callable(value) or isinstance(value, ModuleType))
-            and not (attribute in theirs and callable(now.get(attribute)))
-        ]
-        for attribute in changed:
-            now[attribute] = kept[attribute]
-        return [f"{name}.{attribute}" for attribute in changed]
-)py", 3603}},
+    def put_back_values(self, name: str, differs: Callable[[Any, Any], bool]) -> list[str]:
+        now, theirs, later = vars(self.modules[name]), THEIRS.get(name, ()), LATER.get(name, ())
+        done = []
+        for attribute, value in self.kept[name].items():
+            current = now.get(attribute, MISSING)
+            if current is value or attribute in later or not differs(value, current):
+                continue
+            if (
+                attribute in theirs
+                and current is not None
+                and current is not MISSING
+                and callable(current) >= callable(value)
+            ):
+                continue
+            now[attribute] = value
+            done.append(f"{name}.{attribute}")
+        return done
+
+
+def is_broken(value: Any, current: Any) -> bool:
+    """Whether what is there now cannot stand for what was there."""
+    if current is MISSING or callable(value) or isinstance(value, ModuleType):
+        return True
+    return value is not None and type(current) is not type(value)
+
+
+def is_another(value: Any, current: Any) -> bool:
+    """Whether a constant has got another value."""
+    return is_broken(value, current) or (isinstance(value, CONSTANTS) and bool(current != value))
+)py", 4680}},
 {"packages", {R"py("""The layer of packages that the host fills: a directory behind everything else that modules are imported from."""
 
 from __future__ import annotations
@@ -4873,6 +4976,7 @@ def kernel(level: str, modules: list[str]) -> HandlersKernel:
     from ipybox_kernel.child import DEFAULTS  # needs what import_kernel has found
     from ipybox_kernel.originals import Originals
 
+    machinery = list(sys.modules)
     os.environ.update(DEFAULTS)  # matplotlib takes its backend from there when it is imported
     for module in FOR_ACTIONS:
         importlib.import_module(module)
@@ -4880,7 +4984,7 @@ def kernel(level: str, modules: list[str]) -> HandlersKernel:
     for module in modules:
         preload_module(module)
     know_modules()
-    built.originals = Originals()
+    built.originals = Originals(machinery)
     settle()
     return built
 
@@ -5108,7 +5212,7 @@ def versions() -> dict[str, str]:
     import IPython
 
     return {"ipykernel": ipykernel.__version__, "ipython": IPython.__version__}
-)py", 11263}},
+)py", 11306}},
 {"prelude", {R"py("""Makes a stock Python kernel behave as a forked one.
 
 The host runs this text, silently, in a kernel that it has started from a kernelspec, and appends
@@ -6388,6 +6492,7 @@ GRACE = 1.0  # from the host's hang-up to the end of a kernel that does not noti
 CLOCK_MONOTONIC = 1
 
 libc = ctypes.PyDLL(None, use_errno=True)  # keeps the interpreter's lock: these calls take a microsecond
+timerfd_create, timerfd_settime = libc.timerfd_create, libc.timerfd_settime  # found now: later, code may be in the way
 
 
 class Timer:
@@ -6397,7 +6502,7 @@ class Timer:
     """
 
     def __init__(self) -> None:
-        self.fd = libc.timerfd_create(CLOCK_MONOTONIC, os.O_CLOEXEC | os.O_NONBLOCK)
+        self.fd = timerfd_create(CLOCK_MONOTONIC, os.O_CLOEXEC | os.O_NONBLOCK)
         if self.fd < 0:
             raise OSError(ctypes.get_errno(), "timerfd_create")
         self._spec = (ctypes.c_long * 4)()
@@ -6405,7 +6510,7 @@ class Timer:
     def set(self, seconds: float) -> None:
         """Makes the descriptor readable after a while; 0: never."""
         self._spec[3] = int(seconds * 1e9)
-        libc.timerfd_settime(self.fd, 0, self._spec, None)
+        timerfd_settime(self.fd, 0, self._spec, None)
 
     def reset(self) -> None:
         """Makes the descriptor unreadable."""
@@ -6506,9 +6611,9 @@ class Service:
     def _run(self) -> None:
         # The main thread may not notice for long that another one took a signal.
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        poller = select.poll()
+        poller = select.epoll()  # poll(2) fails when code has lowered the limit of open files
         for fd in (self.timer.fd, self.bell.fd, interrupts.arrived, self.reminders.timer.fd, *self.pumps):
-            poller.register(fd, select.POLLIN)
+            poller.register(fd, select.EPOLLIN)
         poller.register(self.hangup, 0)
         while True:
             for fd, event in poller.poll():
@@ -6521,7 +6626,7 @@ class Service:
                     self.reminders.begin()
                 elif fd == self.reminders.timer.fd:
                     self.reminders.remind()
-                elif event & select.POLLIN:
+                elif event & select.EPOLLIN:
                     self.pumps[fd]()
                 elif fd in self.pumps:
                     poller.unregister(fd)  # it has no writer any more
@@ -6540,7 +6645,7 @@ class Service:
             self.due = False
             self.flush_text()
             self.flushed = time.monotonic()
-)py", 6372}},
+)py", 6548}},
 {"serving", {R"py("""How a kernel serves its host: request by request, whatever code has done to it."""
 
 from __future__ import annotations
@@ -6564,6 +6669,7 @@ if TYPE_CHECKING:
 
 MOST_NAMES = 5  # in a notice
 MOST_FAILURES = 5  # of the machinery, in a row
+MOST_MENDED = 5  # times for one request: a thread of code may break again and again what is put back
 
 T = TypeVar("T")
 
@@ -6577,6 +6683,7 @@ class Serving:
         link: Link | None
         backlog: deque[tuple[int, list[memoryview]]]
         originals: Originals | None
+        mended: int
         io_loop: MainLoop
         streams: Streams
         tracebacks: Tracebacks
@@ -6630,14 +6737,18 @@ class Serving:
         """Handles one message of the host. Whatever happens, a request is answered."""
         if channel != SHELL:
             return  # late: this input is not waited for, the cell to be interrupted has ended
+        self.mended = 0
         request = self.insist(partial(self.session.parse, frames))
         self.session.begin(request, frames)
-        try:
-            self.run_in_loop(request)
-        except Exception as error:
-            interrupts.disarm()
-            self.mend()
-            self.insist(partial(self.refuse, request, error))
+        while True:
+            try:
+                self.run_in_loop(request)
+                return
+            except Exception as error:
+                interrupts.disarm()
+                if not self.mend() or interrupts.begun:
+                    self.insist(partial(self.refuse, request, error))
+                    return
 
     def run_in_loop(self, request: dict[str, Any]) -> None:
         """Handles a request; once more in another loop if code has left one in which it cannot begin."""
@@ -6650,37 +6761,44 @@ class Serving:
             self.io_loop.run(self.handle(request))
 
     async def handle(self, request: dict[str, Any]) -> None:
-        """Handles one request, as ipykernel does."""
-        try:
+        """Handles one request, as ipykernel does; again if it could not begin, for what earlier code has replaced."""
+        while True:
             try:
-                self.set_parent([], request)
-                interrupts.arm(cell=request["msg_type"] == "execute_request")
-                if interrupts.early:
-                    self.check_early_interrupt(request)
-                handler = self.shell_handlers[request["msg_type"]]
-                result = handler(self.replies, [], request)
-                if inspect.isawaitable(result):
-                    await result
-            finally:
-                interrupts.disarm()
-        except BaseException as error:
+                await self.handle_once(request)
+                return
+            except BaseException as error:
+                mended = self.mend()
+                if not mended or interrupts.begun or not isinstance(error, Exception):
+                    self.insist(partial(self.refuse, request, error))
+                    return
+
+    async def handle_once(self, request: dict[str, Any]) -> None:
+        try:
+            self.set_parent([], request)
+            interrupts.arm(cell=request["msg_type"] == "execute_request")
+            if interrupts.early:
+                self.check_early_interrupt(request)
+            handler = self.shell_handlers[request["msg_type"]]
+            result = handler(self.replies, [], request)
+            if inspect.isawaitable(result):
+                await result
+        finally:
             interrupts.disarm()
-            self.mend()
-            self.refuse(request, error)
 
     def insist(self, step: Callable[[], T]) -> T:
         """Does a step that must not fail: if it does, what code has replaced is put back first."""
-        try:
-            return step()
-        except Exception:
-            if not self.mend():
-                raise
-            return step()
+        while True:
+            try:
+                return step()
+            except Exception:
+                if not self.mend():
+                    raise
 
     def mend(self) -> bool:
         """Puts back what code has put in the place of what the kernel lives on; whether there was anything."""
-        if not self.originals or not (put_back := self.originals.mend()):
+        if not self.originals or self.mended == MOST_MENDED or not (put_back := self.originals.mend()):
             return False
+        self.mended += 1
         more = f" and {len(put_back) - MOST_NAMES} more" if len(put_back) > MOST_NAMES else ""
         self.write_notice(
             f"the kernel cannot work without what code has replaced or removed, and has put it back: "
@@ -6714,7 +6832,7 @@ class Serving:
         """There is about to be another event loop."""
         self.mend()
         self.write_notice("the event loop could not run any more: there is a fresh one, without the tasks of the old")
-)py", 6918}},
+)py", 7571}},
 {"session", {R"py("""The Jupyter session of a kernel: ipykernel's messages, sent over a Link."""
 
 from __future__ import annotations
@@ -6723,7 +6841,7 @@ import itertools
 import uuid
 from typing import Any
 
-from jupyter_client.session import Session, extract_header
+from jupyter_client.session import Session
 
 from ipybox_kernel import wire
 
@@ -6796,7 +6914,7 @@ class LeanSession(Session):
             "header": header,
             "msg_id": header["msg_id"],
             "msg_type": msg_type,
-            "parent_header": extract_header(parent) if parent else {},
+            "parent_header": parent.get("header", parent) if parent else {},
             "content": content or {},
             "metadata": metadata or {},
         }
@@ -6842,7 +6960,7 @@ class LeanSession(Session):
             ],
         )
         return message
-)py", 4749}},
+)py", 4739}},
 {"shell", {R"py("""``!command``, ``x = !command`` and their magics: runs shell commands for cells."""
 
 from __future__ import annotations
@@ -7092,7 +7210,7 @@ NEWLINE = ord("\n")
 RAW_TEXT = 512  # longer text travels as a buffer
 PIPE_SIZE = 1 << 20
 
-libc = ctypes.CDLL(None)
+fflush = ctypes.CDLL(None).fflush  # found now: later, code may be in the way
 
 
 class Channel(io.BufferedIOBase):
@@ -7376,7 +7494,7 @@ class Streams:
 
     def flush(self) -> None:
         """Sends everything written so far, by Python, by C and by children."""
-        libc.fflush(None)
+        fflush(None)
         self.out.flush()
         self.err.flush()
         if self.service:
@@ -7409,7 +7527,7 @@ def pieces(data: Any) -> Iterator[memoryview]:
             end -= 1
         yield view[start:end]
         start = end
-)py", 12771}},
+)py", 12819}},
 {"supervisor", {R"py("""The first process in the sandbox: forks kernels, starts programs, and leaves nothing behind."""
 
 from __future__ import annotations
@@ -8154,10 +8272,11 @@ RENDERERS = {"stack_data", "executing", "asttokens", "pure_eval"}
 EXPECTED = (SyntaxError, InputRejected, UsageError)  # of cells that do not begin
 MAX_CHAIN = 100  # exceptions that are looked at
 HIDDEN = {"IPython", "ipykernel", "ipybox_kernel", "decorator", *RENDERERS}
+MACHINERY = {*HIDDEN, "traitlets", "jupyter_client", "pygments", *sys.stdlib_module_names}
 
 
-class Unbegun(Exception):
-    """A cell could not begin, for what earlier code had replaced; that is put back."""
+class Mended(Exception):
+    """The machinery has failed, for what earlier code had replaced. That is put back: what it did is to be repeated."""
 
 
 class Tracebacks:
@@ -8171,6 +8290,7 @@ class Tracebacks:
         self.publish = publish
         self.mend = mend  # puts back what code has replaced; whether there was anything
         self.display_error: BaseException | None = None
+        self.repeats: Callable[[BaseException], bool] = never  # after `Mended`, what fails so while code runs
         self.left: SystemExit | None = None  # what the cell has raised to leave
         self.rendered = False  # whether IPython has formatted one
         shell.showtraceback = self.show
@@ -8199,8 +8319,8 @@ class Tracebacks:
             print("No traceback available to show.", file=sys.stderr)
             return
         error = as_interrupt(error)
-        if interrupts.armed and not interrupts.begun and not isinstance(error, EXPECTED) and self.mend():
-            raise Unbegun
+        if self.is_of_machinery(error) and self.mend():
+            raise Mended
         if isinstance(error, SystemExit):
             self.left = error
             if self.shell.exit_now:
@@ -8216,6 +8336,12 @@ class Tracebacks:
         if isinstance(error, SyntaxError) and filename:
             error.filename = filename
         self.publish(describe(error, self.format(error, exception_only, running_compiled_code)))
+
+    def is_of_machinery(self, error: BaseException) -> bool:
+        """Whether code has no part in an error, and what has failed can be repeated."""
+        if not interrupts.armed or isinstance(error, EXPECTED):
+            return False
+        return not interrupts.begun or (isinstance(error, Exception) and self.repeats(error))
 
     def format(self, error: BaseException, exception_only: bool, running_compiled_code: bool) -> list[str]:
         """The lines of a traceback: as IPython has them, or few and at once for code that was interrupted."""
@@ -8249,8 +8375,21 @@ class Tracebacks:
             self.rendered = True
             with of_no_module(error, self.cells):
                 return list(self.shell.InteractiveTB.structured_traceback(kind, error, frames, tb_offset=0))
-        except Exception:
+        except Exception as failure:
+            if is_alone(failure) and self.mend():
+                return self.render(error, exception_only, running_compiled_code)
             return traceback.format_exception(kind, error, frames)
+
+
+def never(error: BaseException) -> bool:
+    """Of what cannot be repeated."""
+    return False
+
+
+def is_alone(error: BaseException) -> bool:
+    """Whether an error comes from the machinery, with no code of others between its frames."""
+    modules = (str(frame.f_globals.get("__name__")) for frame, _ in traceback.walk_tb(error.__traceback__))
+    return all(module.partition(".")[0] in MACHINERY for module in modules)
 
 
 @contextmanager
@@ -8349,7 +8488,7 @@ def remember(error: BaseException) -> None:
     sys.last_type, sys.last_value, sys.last_traceback = type(error), error, error.__traceback__
     if sys.version_info >= (3, 12):
         sys.last_exc = error
-)py", 9600}},
+)py", 10683}},
 {"values", {R"py("""Values of a session as JSON, for the host, which has this text executed in whatever IPython kernel there is.
 
 An answer is ``=`` and JSON, or ``!`` and the reason why there is none.
