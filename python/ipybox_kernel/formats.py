@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
-from ipybox_kernel.tracebacks import Mended, Tracebacks, is_alone
+from ipybox_kernel.tracebacks import Tracebacks
 
 PLAIN = frozenset({int, float, complex, bool, str, bytes})
 
@@ -29,19 +30,7 @@ class PlainFormats:
 
     def format(self, value: Any, include: Any = None, exclude: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:
         """As ``DisplayFormatter.format``."""
-        outer = self.tracebacks.repeats
-        self.tracebacks.repeats = is_alone
-        try:
-            while True:
-                try:
-                    return self.representations(value, include, exclude)
-                except Mended:
-                    continue
-                except Exception as failure:
-                    if not is_alone(failure) or not self.tracebacks.mend():
-                        raise
-        finally:
-            self.tracebacks.repeats = outer
+        return self.tracebacks.repeated(partial(self.representations, value, include, exclude))
 
     def representations(self, value: Any, include: Any, exclude: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         if type(value) not in PLAIN or include or exclude or not self._untouched():

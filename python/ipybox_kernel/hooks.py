@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
+from functools import partial
 from traceback import walk_tb
 from types import CodeType, TracebackType
 from typing import Any, TypeVar
@@ -19,6 +20,7 @@ def wrap(shell: Any, tracebacks: Tracebacks) -> None:
     """Takes the place of the functions of a shell."""
     shell.enable_gui = enable_gui
     shell.run_code = beginning(shell.run_code, tracebacks)
+    shell.displayhook.write_format_data = repeating(shell.displayhook.write_format_data, tracebacks)
     shell.run_ast_nodes = ending(shell.run_ast_nodes)
     shell.should_run_async = tolerating_null_bytes(shell.should_run_async)
 
@@ -76,6 +78,15 @@ def starts_code(frames: TracebackType | None) -> bool:
 def has_begun(code: CodeType, error: BaseException) -> bool:
     """Whether an error comes from code. IPython may fail to run it: it takes ``exec`` where that of code is."""
     return any(frame.f_code is code for frame, _ in walk_tb(error.__traceback__))
+
+
+def repeating(step: Callable[..., T], tracebacks: Tracebacks) -> Callable[..., T]:
+    """A step of the machinery that can be done again."""
+
+    def done(*arguments: Any, **options: Any) -> T:
+        return tracebacks.repeated(partial(step, *arguments, **options))
+
+    return done
 
 
 def ending(run_ast_nodes: Callable[..., Coroutine[Any, Any, T]]) -> Callable[..., Coroutine[Any, Any, T]]:

@@ -10,7 +10,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 from IPython.core.error import InputRejected, UsageError
 
@@ -23,6 +23,8 @@ EXPECTED = (SyntaxError, InputRejected, UsageError)  # of cells that do not begi
 MAX_CHAIN = 100  # exceptions that are looked at
 HIDDEN = {"IPython", "ipykernel", "ipybox_kernel", "decorator", *RENDERERS}
 MACHINERY = {*HIDDEN, "traitlets", "jupyter_client", "pygments", *sys.stdlib_module_names}
+
+T = TypeVar("T")
 
 
 class Mended(Exception):
@@ -92,6 +94,22 @@ class Tracebacks:
         if not interrupts.armed or isinstance(error, EXPECTED):
             return False
         return not interrupts.begun or (isinstance(error, Exception) and self.repeats(error))
+
+    def repeated(self, step: Callable[[], T]) -> T:
+        """Does a step of the machinery; again if it fails for what code has replaced."""
+        outer = self.repeats
+        self.repeats = is_alone
+        try:
+            while True:
+                try:
+                    return step()
+                except Mended:
+                    continue
+                except Exception as failure:
+                    if not is_alone(failure) or not self.mend():
+                        raise
+        finally:
+            self.repeats = outer
 
     def format(self, error: BaseException, exception_only: bool, running_compiled_code: bool) -> list[str]:
         """The lines of a traceback: as IPython has them, or few and at once for code that was interrupted."""

@@ -101,8 +101,7 @@ def test_what_the_kernel_needs_is_put_back_and_told(kernel: Kernel) -> None:
     [
         ("import builtins; del builtins.exec", "builtins.exec"),
         ("import linecache; linecache.cache = None", "linecache.cache"),
-        ("import tokenize; tokenize.PseudoToken = '('", "tokenize.PseudoToken"),
-        ("import sys; sys.modules['bdb'] = None", "sys.modules['bdb']"),
+        ("import IPython.core.compilerop as module; module.PyCF_ONLY_AST = 0", "IPython.core.compilerop.PyCF_ONLY_AST"),
     ],
 )
 def test_constants_and_functions_that_run_cells_are_put_back(kernel: Kernel, broken: str, named: str) -> None:

@@ -2261,9 +2261,10 @@ def pack(steps: Block) -> bytes:
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
-from ipybox_kernel.tracebacks import Mended, Tracebacks, is_alone
+from ipybox_kernel.tracebacks import Tracebacks
 
 PLAIN = frozenset({int, float, complex, bool, str, bytes})
 
@@ -2288,19 +2289,7 @@ class PlainFormats:
 
     def format(self, value: Any, include: Any = None, exclude: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:
         """As ``DisplayFormatter.format``."""
-        outer = self.tracebacks.repeats
-        self.tracebacks.repeats = is_alone
-        try:
-            while True:
-                try:
-                    return self.representations(value, include, exclude)
-                except Mended:
-                    continue
-                except Exception as failure:
-                    if not is_alone(failure) or not self.tracebacks.mend():
-                        raise
-        finally:
-            self.tracebacks.repeats = outer
+        return self.tracebacks.repeated(partial(self.representations, value, include, exclude))
 
     def representations(self, value: Any, include: Any, exclude: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         if type(value) not in PLAIN or include or exclude or not self._untouched():
@@ -2320,7 +2309,7 @@ class PlainFormats:
         return sum(
             len(kind.type_printers) + len(kind.deferred_printers) + len(kind.singleton_printers) for kind in self.others
         )
-)py", 2627}},
+)py", 2249}},
 {"guards", {R"py("""The guard ``no_exec``: a kernel that can start no program and touch no process that is not its own.
 
 The system enforces it: capabilities, Landlock and a seccomp filter, none of which can be undone. Python's own ways to
@@ -2517,6 +2506,7 @@ def line(sentence: str) -> str:
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
+from functools import partial
 from traceback import walk_tb
 from types import CodeType, TracebackType
 from typing import Any, TypeVar
@@ -2533,6 +2523,7 @@ def wrap(shell: Any, tracebacks: Tracebacks) -> None:
     """Takes the place of the functions of a shell."""
     shell.enable_gui = enable_gui
     shell.run_code = beginning(shell.run_code, tracebacks)
+    shell.displayhook.write_format_data = repeating(shell.displayhook.write_format_data, tracebacks)
     shell.run_ast_nodes = ending(shell.run_ast_nodes)
     shell.should_run_async = tolerating_null_bytes(shell.should_run_async)
 
@@ -2592,6 +2583,15 @@ def has_begun(code: CodeType, error: BaseException) -> bool:
     return any(frame.f_code is code for frame, _ in walk_tb(error.__traceback__))
 
 
+def repeating(step: Callable[..., T], tracebacks: Tracebacks) -> Callable[..., T]:
+    """A step of the machinery that can be done again."""
+
+    def done(*arguments: Any, **options: Any) -> T:
+        return tracebacks.repeated(partial(step, *arguments, **options))
+
+    return done
+
+
 def ending(run_ast_nodes: Callable[..., Coroutine[Any, Any, T]]) -> Callable[..., Coroutine[Any, Any, T]]:
     """``shell.run_ast_nodes``, which runs the code of a cell; IPython's callbacks come behind it."""
 
@@ -2611,7 +2611,7 @@ def tolerating_null_bytes(should_run_async: Callable[..., bool]) -> Callable[...
         return "\0" not in raw_cell and should_run_async(raw_cell, **options)
 
     return tolerant
-)py", 3969}},
+)py", 4386}},
 {"hosts", {R"py("""How a kernel reaches hosts by name: over a listening socket that is made here, and served by the host."""
 
 from __future__ import annotations
@@ -8260,7 +8260,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 from IPython.core.error import InputRejected, UsageError
 
@@ -8273,6 +8273,8 @@ EXPECTED = (SyntaxError, InputRejected, UsageError)  # of cells that do not begi
 MAX_CHAIN = 100  # exceptions that are looked at
 HIDDEN = {"IPython", "ipykernel", "ipybox_kernel", "decorator", *RENDERERS}
 MACHINERY = {*HIDDEN, "traitlets", "jupyter_client", "pygments", *sys.stdlib_module_names}
+
+T = TypeVar("T")
 
 
 class Mended(Exception):
@@ -8342,6 +8344,22 @@ class Tracebacks:
         if not interrupts.armed or isinstance(error, EXPECTED):
             return False
         return not interrupts.begun or (isinstance(error, Exception) and self.repeats(error))
+
+    def repeated(self, step: Callable[[], T]) -> T:
+        """Does a step of the machinery; again if it fails for what code has replaced."""
+        outer = self.repeats
+        self.repeats = is_alone
+        try:
+            while True:
+                try:
+                    return step()
+                except Mended:
+                    continue
+                except Exception as failure:
+                    if not is_alone(failure) or not self.mend():
+                        raise
+        finally:
+            self.repeats = outer
 
     def format(self, error: BaseException, exception_only: bool, running_compiled_code: bool) -> list[str]:
         """The lines of a traceback: as IPython has them, or few and at once for code that was interrupted."""
@@ -8488,7 +8506,7 @@ def remember(error: BaseException) -> None:
     sys.last_type, sys.last_value, sys.last_traceback = type(error), error, error.__traceback__
     if sys.version_info >= (3, 12):
         sys.last_exc = error
-)py", 10683}},
+)py", 11256}},
 {"values", {R"py("""Values of a session as JSON, for the host, which has this text executed in whatever IPython kernel there is.
 
 An answer is ``=`` and JSON, or ``!`` and the reason why there is none.
