@@ -177,6 +177,14 @@ def test_a_server_and_a_tool_need_no_import(packages: Packages) -> None:
     assert f"from {packages.name}.server import create_issue" in root.server.__doc__
 
 
+@pytest.mark.parametrize("line", ["from {}.server import create_isue", "import {}.server.create_isue"])
+def test_a_misspelt_tool_has_a_hint(packages: Packages, line: str) -> None:
+    packages.generate({"server": "server", "tools": LISTED})
+    with pytest.raises(ImportError, match="has no tool 'create_isue': did you mean create_issue"):
+        exec(line.format(packages.name), {})
+    exec(f"from {packages.name}.server import create_issue, CLIENT", {})
+
+
 def test_any_python_with_pydantic_imports_it(packages: Packages) -> None:
     packages.generate({"server": "server", "tools": LISTED})
     code = (

@@ -87,6 +87,19 @@ def test_a_package_that_cannot_be_written_is_an_import_error_with_the_reason(hos
         _ = tools.brokn
 
 
+@pytest.mark.parametrize(
+    "line",
+    ["import offered_tools.fetsh", "from offered_tools import fetsh", "from offered_tools.fetsh import get_page"],
+)
+def test_a_misspelt_server_has_a_hint(host: Host, tools: ModuleType, line: str) -> None:
+    host.offered = {"fetch": ["get_page"]}
+    with pytest.raises(ImportError, match=r"^there is no MCP server 'fetsh': did you mean 'fetch'\?$"):
+        exec(line, {})
+    exec("from offered_tools.fetch import get_page", {})
+    with pytest.raises(ModuleNotFoundError, match=r"^No module named 'offered_tools\.quite_another'$"):
+        exec("import offered_tools.quite_another", {})
+
+
 def test_search_has_all_written_and_lists_what_can_be_called(host: Host, tools: ModuleType) -> None:
     host.write("gone", "one")
     del host.states["gone"]  # of an earlier run

@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,10 +23,14 @@ namespace ipybox {
 /**
  * \brief The text for the person: the action as `safe_text::of` shows it.
  * \details Clients draw it as plain text, as Markdown or as HTML. The action stands behind an empty line and a margin
- * of four blanks, which is a block of code in Markdown: each of its characters is drawn, and none has a meaning.
+ * of four blanks, which is a block of code in Markdown: each of its characters is drawn, and none has a meaning. Of a
+ * long action the middle is left out, but not of a server.
  * \param session whose code asks, where a client has several
  */
 [[nodiscard]] std::string question_about(approval_subject const& subject, std::string_view session = {});
+
+/// The longest entry of a server that is asked about, in characters as `safe_text` spells them.
+inline constexpr std::size_t longest_server_entry = 8'000;
 
 /// A paragraph of a question: a sentence of ours, and below it texts of others, drawn as the action is.
 [[nodiscard]] std::string question_paragraph(std::string_view sentence, std::vector<std::string> const& texts);

@@ -2074,17 +2074,23 @@ def __getattr__(name: str) -> Any:
 )py"
 R"py(    if name in known:
         return _import_module(f"{__name__}.{name}")
-    close = _get_close_matches(name, known, n=1)
-    hint = f": did you mean {close[0]!r}?" if close else ""
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{_hint(name, known)}")
 
 
 def __dir__() -> list[str]:
     return sorted({*__all__, *_servers()})
 
 
+def _hint(name: str, known: list[str]) -> str:
+    close = _get_close_matches(name, known, n=1)
+    return f": did you mean {close[0]!r}?" if close else ""
+
+
 class _Finder:
-    """Finds nothing: before a package is imported it has the host generate it."""
+    """Finds nothing: before a package is imported it has the host generate it. What is misspelt it refuses with a hint.
+
+    It does so by an ImportError: `from PACKAGE import NAME` drops those that say that NAME is no module.
+    """
 
     @staticmethod
     def find_spec(name: str, path: object = None, target: object = None) -> None:
@@ -2097,6 +2103,15 @@ class _Finder:
             raise ImportError(why, name=name)
         if states:
             _invalidate_caches()
+        package = _sys.modules.get(f"{__name__}.{server}")
+        if module and package and "__getattr__" in vars(package) and module not in dir(package):
+            try:
+                getattr(package, module)
+            except AttributeError as error:
+                raise ImportError(str(error), name=name) from None
+        known = {*_servers(), *_written()} if not module and states == {} else set()
+        if server not in known and (hint := _hint(server, sorted(known))):
+            raise ImportError(f"there is no MCP server {server!r}{hint}", name=name)
 
 
 _sys.meta_path[:] = [
@@ -2150,7 +2165,7 @@ def _tools(server: str) -> list[_Tool]:
     document = _document(server)
     listed = {tool["name"]: tool for tool in document["tools"]}
     return [_Tool(server, module, listed[name]) for module, name in document["modules"].items()]
-)py", 17826};
+)py", 18612};
 
 } // namespace ipybox::codegen::detail
 // clang-format on

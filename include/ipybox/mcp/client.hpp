@@ -38,6 +38,8 @@ struct client_environment {
                                             ///< changes; what it throws is dropped
     /// Whether it may be started with these parameters now, in which variables have been put; none: it may.
     std::function<result<void>(server_params const&)> check_start = {};
+    /// Whether it may go on, now that it has begun to talk; none: it may.
+    std::function<result<void>(server_params const&)> check_started = {};
     /// Its process is started there.
     std::shared_ptr<os::host_programs const> host = os::host_programs::now();
 };

@@ -3,10 +3,14 @@
 #include <ipybox/core/config.hpp>
 #include <ipybox/os/host_programs.hpp>
 
+#include <time.h>
+
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,15 +26,17 @@ struct code_places {
 
 /**
  * \brief The files that a server is started from and that code can change, as they were at one moment.
- * \details Of each file its device and inode, size, times and hash. Files of installed packages, and those beyond the
- * bounds, are known by the first of these alone: code cannot set back the time of the last change of an inode. Files
- * that the server writes do not count: data beside its script, `__pycache__`; nor do the packages that are generated
- * for it.
+ * \details Of each file its device and inode, size, times and hash. Files of installed packages, links to directories,
+ * and files beyond the most bytes are known by the first of these alone: code cannot set back the time of the last
+ * change of an inode. Files that the server writes do not count: data beside its script, `__pycache__`; nor do the
+ * packages that are generated for it.
  */
 class file_memory {
   public:
-    /// The most files that are looked at for one server, and bytes that are hashed.
-    static constexpr std::size_t most_files = 20'000;
+    /// The most files that are remembered for one server, entries of directories that are looked at, and bytes that
+    /// are hashed.
+    static constexpr std::size_t most_files = 100'000;
+    static constexpr std::size_t most_entries = 400'000;
     static constexpr std::uintmax_t most_hashed = std::uintmax_t{64} << 20;
 
     file_memory() = default;
@@ -41,11 +47,14 @@ class file_memory {
     /// Whether there are no such files.
     [[nodiscard]] bool empty() const noexcept { return files_.empty(); }
 
+    /// Whether no file was left out because there are too many.
+    [[nodiscard]] bool is_complete() const noexcept { return is_complete_; }
+
     /// Takes over what another one knows.
     void add(file_memory const& later);
 
     /// Takes over what it does not know.
-    void add_missing(file_memory const& later) { files_.insert(later.files_.begin(), later.files_.end()); }
+    void add_missing(file_memory const& later);
 
     /// The first file that is not as it was `before`: "/work/server.py has changed". Only those that code in a reach
     /// can change count. Empty: there is none.
@@ -54,17 +63,24 @@ class file_memory {
     /// The first file that `before` knows as well, but otherwise. Empty: there is none.
     [[nodiscard]] std::string contradiction_to(file_memory const& before) const;
 
+    /// The first file whose inode has changed behind this time. Empty: there is none.
+    [[nodiscard]] std::string change_after(::timespec const& time) const;
+
+    /// The first file that has other bytes than `before`, where both are known. Empty: there is none.
+    [[nodiscard]] std::string rewritten_since(file_memory const& before) const;
+
     /// As text, to be kept: a line for each file.
     [[nodiscard]] std::string text() const;
 
     /// The inverse; none where it is not such a text.
     [[nodiscard]] static std::optional<file_memory> parse(std::string_view text);
 
-    friend bool operator==(file_memory const&, file_memory const&) = default;
+    /// Whether they know the same of the same files.
+    friend bool operator==(file_memory const& one, file_memory const& other) { return one.files_ == other.files_; }
 
   private:
     struct print {
-        std::string state; ///< kind, device, inode, size, times
+        std::string state; ///< mode, device, inode, size, times: those of the inode's last change at the end
         std::string hash;  ///< of its bytes; empty: not taken
 
         /// The same file, or the same bytes in another one.
@@ -79,6 +95,8 @@ class file_memory {
     [[nodiscard]] bool counts_as_new(std::string const& path) const;
 
     std::map<std::string, print> files_;
+    std::set<std::string> decisive_; ///< those that count as new wherever they come up
+    bool is_complete_ = true;
 };
 
 } // namespace ipybox::mcp::detail

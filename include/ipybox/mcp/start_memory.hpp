@@ -4,6 +4,8 @@
 #include <ipybox/mcp/file_memory.hpp>
 #include <ipybox/mcp/server_params.hpp>
 
+#include <time.h>
+
 #include <filesystem>
 #include <memory>
 #include <mutex>
@@ -56,18 +58,24 @@ void look_at(server_preview& seen, server_params const& server, os::code_reach c
 /// The files that one server was approved with.
 class start_memory {
   public:
-    /// `approved` is none where it cannot be told yet: the first start counts then.
+    /// `approved` is none where it cannot be told yet which they are: they must not change from now on.
     start_memory(std::shared_ptr<known_code> known, std::optional<file_memory> approved);
 
     /// Code that reaches further is about to run: what it could change is remembered as it is.
-    void extend(server_params const& server, os::code_reach const& reach);
+    /// \param server none where it cannot be told which files it has
+    void extend(std::optional<server_params> const& server, os::code_reach const& reach);
 
     /// Whether it may be started from the files that there are now. \param server variables have been put in
-    /// \par Errors errc::mcp_start_failed — names a file that is another now, and that code could change
+    /// \par Errors errc::mcp_start_failed — names a file that is another now, and that code could change; or there are
+    /// too many that it could change
     [[nodiscard]] result<void> check(server_params const& server);
+
+    /// Whether its files stayed what they were while it started. \par Errors as `check`
+    [[nodiscard]] result<void> check_started(server_params const& server);
 
   private:
     std::shared_ptr<known_code> const known_;
+    ::timespec const since_;
     std::mutex mutex_;
     std::optional<file_memory> approved_;
 };

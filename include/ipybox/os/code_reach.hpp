@@ -43,7 +43,7 @@ class code_reach {
         std::vector<std::filesystem::path> closed;
 
         friend bool operator==(area const&, area const&) = default;
-        [[nodiscard]] bool holds(std::filesystem::path const& place) const;
+        [[nodiscard]] bool holds(std::filesystem::path const& place, bool with_closed) const;
         void close(std::vector<std::filesystem::path> const& paths);
     };
 

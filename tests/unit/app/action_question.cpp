@@ -7,6 +7,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <iterator>
+#include <memory>
 #include <string>
 
 namespace {
@@ -52,6 +55,19 @@ TEST_CASE("action_question: a long action is cut, and says so") {
     // The rows behind an empty one are a block of code again.
     CHECK(contains(message, "\n\n... "));
     CHECK(contains(message, " left out ...\n\n    xxx"));
+}
+
+TEST_CASE("action_question: all of a server is shown") {
+    approval_subject subject{.kind = approval_subject::action::server};
+    subject.server = "pay";
+    auto entry = ordered_json{{"command", "python3"}, {"args", ordered_json::array({std::string(7000, 'x') + "EVIL"})}};
+    entry["args"].push_back(std::string(500, 'y'));
+    subject.arguments = std::make_shared<ordered_json const>(entry);
+    auto const message = question_about(subject);
+    CHECK_FALSE(contains(message, "left out"));
+    std::string letters;
+    std::ranges::copy_if(message, std::back_inserter(letters), [](char c) { return c != ' ' && c != '\n'; });
+    CHECK(contains(letters, std::string(7000, 'x') + "EVIL"));
 }
 
 TEST_CASE("action_question: all rows of the action are code in Markdown, and have no tag of HTML") {

@@ -96,7 +96,10 @@ TEST_CASE("argument_check: numbers and strings", "[fast]") {
 TEST_CASE("argument_check: alternatives, conditions and references", "[fast]") {
     CHECK(wrong(R"({"anyOf": [{"type": "integer"}, {"type": "string"}]})", R"("x")").empty());
     CHECK(contains(wrong(R"({"anyOf": [{"type": "integer"}, {"type": "string"}]})", "null"),
-                   "fits none of its alternatives; the first: the value has to be an integer, not null"));
+                   "fits none of its 2 alternatives: the value has to be an integer, not null; or the value has to be "
+                   "a string, not null"));
+    CHECK(wrong(R"({"oneOf": [{"type": "integer"}, {"type": "integer", "minimum": 1}]})", "null") ==
+          "the value has to be an integer, not null");
     CHECK(wrong(R"({"oneOf": [{"type": "integer"}, {"minimum": 1}]})", "2") ==
           "the value fits more than one of its alternatives");
     CHECK(wrong(R"({"not": {"type": "null"}})", "null") == "the value has what it must not have");

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 
 namespace {
 
@@ -77,6 +78,75 @@ TEST_CASE_METHOD(server_in_reach, "file_memory: a module that comes first where 
     auto const before = now();
     write("json.py", "");
     CHECK(difference(before) == (root / "json.py").string() + " is new");
+}
+
+TEST_CASE_METHOD(server_in_reach, "file_memory: a module that comes where there was nothing is new") {
+    fs::remove_all(root);
+    fs::create_directories(root);
+    auto const before = now();
+    CHECK(before.empty());
+    write("state.json", "{}");
+    CHECK(difference(before).empty());
+    write("json.py", "");
+    CHECK(difference(before) == (root / "json.py").string() + " is new");
+    fs::remove(root / "json.py");
+    places.modules = {};
+    write("server.py", ""); // which the arguments named
+    CHECK(difference(before) == (root / "server.py").string() + " is new");
+}
+
+TEST_CASE_METHOD(server_in_reach, "file_memory: code behind links, and however deep") {
+    ipybox::test::scratch_dir const elsewhere;
+    std::string deep;
+    for (int i = 0; i < 30; ++i) deep += "d/";
+    write(deep + "far.py", "1");
+    write("lib/one.py", "1");
+    fs::create_directory_symlink(root / "lib", root / "helper/lib");
+    fs::create_directory_symlink(elsewhere.path(), root / "node_modules/linked");
+    fs::create_directory_symlink(root, root / "helper/again");
+    auto const before = now();
+    CHECK(before.is_complete());
+    write(deep + "far.py", "2");
+    CHECK(difference(before) == (root / (deep + "far.py")).string() + " has changed");
+    write(deep + "far.py", "1");
+    write("lib/one.py", "2");
+    CHECK(ipybox::test::contains(difference(before), "lib/one.py has changed"));
+    write("lib/one.py", "1");
+    CHECK(difference(before).empty());
+    fs::remove(root / "node_modules/linked");
+    fs::create_directory_symlink(root / "data", root / "node_modules/linked");
+    CHECK(difference(before) == (root / "node_modules/linked").string() + " has changed");
+}
+
+TEST_CASE_METHOD(server_in_reach, "file_memory: more files than are remembered make it incomplete") {
+    fs::create_directories(root / "node_modules/many");
+    for (std::size_t i = 0; i <= file_memory::most_files / 1000; ++i) {
+        auto const folder = root / "node_modules/many" / std::to_string(i);
+        fs::create_directory(folder);
+        std::ofstream(folder / "0").close();
+        for (int k = 1; k < 1000; ++k) fs::create_hard_link(folder / "0", folder / std::to_string(k));
+        if (i == 1) CHECK(now().is_complete());
+    }
+    CHECK_FALSE(now().is_complete());
+}
+
+TEST_CASE_METHOD(server_in_reach, "file_memory: what has changed behind a time, and what has other bytes") {
+    auto const wait_for_next_time = [] { std::this_thread::sleep_for(std::chrono::milliseconds(20)); };
+    auto const before = now();
+    wait_for_next_time();
+    ::timespec time{};
+    REQUIRE(::clock_gettime(CLOCK_REALTIME_COARSE, &time) == 0);
+    CHECK(now().change_after(time).empty());
+    CHECK(now().rewritten_since(before).empty());
+    wait_for_next_time();
+    auto const old = fs::last_write_time(root / "helper/more.py");
+    write("helper/more.py", "y = 3");
+    fs::last_write_time(root / "helper/more.py", old); // code cannot set the inode's own time
+    CHECK(now().change_after(time) == (root / "helper/more.py").string() + " has changed");
+    CHECK(now().rewritten_since(before) == (root / "helper/more.py").string() + " has changed");
+    write("helper/more.py", "y = 1");
+    write("node_modules/thing/index.js", "3"); // installed while it starts
+    CHECK(now().rewritten_since(before).empty());
 }
 
 TEST_CASE_METHOD(server_in_reach, "file_memory: data, caches and packages that are generated do not count") {

@@ -54,9 +54,12 @@ inline std::string text_member(nlohmann::ordered_json const& object, char const*
 } // namespace detail
 
 IPYBOX_DECL std::string question_about(approval_subject const& subject, std::string_view session) {
-    // Clients have dialogs of their own sizes: people do not read more rows than these there.
-    safe_text::options const shape{
-        .columns = 100, .rows = 24, .margin = detail::code_margin, .drawn_by = safe_text::front_end::markup};
+    // Clients have dialogs of their own sizes: people do not read more rows than these there. A server runs outside of
+    // the sandbox, so all of it is shown (its length has a bound: `longest_server_entry`).
+    safe_text::options const shape{.columns = 100,
+                                   .rows = subject.kind == approval_subject::action::server ? std::size_t{0} : 24,
+                                   .margin = detail::code_margin,
+                                   .drawn_by = safe_text::front_end::markup};
     return detail::opening_of(subject.kind, session) + "\n\n" + safe_text::of(subject, shape).text();
 }
 

@@ -4,6 +4,7 @@
 #include <ipybox/app/impl/server_entry.hpp>
 #include <ipybox/app/impl/server_registration.hpp>
 #include <ipybox/app/impl/text_answer.hpp>
+#include <ipybox/approval/safe_text.hpp>
 #include <ipybox/codegen/generated_sources.hpp>
 #include <ipybox/mcp/server_registry.hpp>
 #include <ipybox/mcp/start_memory.hpp>
@@ -63,6 +64,11 @@ IPYBOX_DECL result<server_registration> server_registration::read(std::string co
     wanted.subject.kind = approval_subject::action::server;
     wanted.subject.server = name;
     wanted.subject.arguments = std::make_shared<nlohmann::ordered_json const>(*entry);
+    if (auto const length = safe_text::of(wanted.subject).characters; length > longest_server_entry)
+        return failure(errc::invalid_argument, "server_params: the entry has " + std::to_string(length) +
+                                                   " characters, and can have " + std::to_string(longest_server_entry) +
+                                                   ", so that people can read all of it; put what is long into a file "
+                                                   "that its arguments name");
     return wanted;
 }
 
@@ -71,7 +77,7 @@ IPYBOX_DECL void server_registration::look_at(mcp::server_registry const& regist
     auto seen = registry.preview(subject.server, params, before);
     subject.replaces = seen.replaces;
     subject.open_files = seen.names_open_files;
-    subject.changed_files = !seen.changed.empty();
+    subject.changed_files = !seen.changed.empty() || !seen.memory.is_complete(); // what is left out may have changed
     subject.notice = notice_about(seen);
     files = std::move(seen.memory);
 }

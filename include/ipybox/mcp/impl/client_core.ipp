@@ -219,6 +219,8 @@ IPYBOX_DECL asio::awaitable<result<session>> client_core::connect() {
         if (stopping_) co_return failure(errc::not_running, "was stopped");
         if (auto* const why = std::get_if<error>(&step)) co_return failure(std::move(*why));
         if (auto* const agreed = std::get_if<handshake_machine::agreed>(&step)) {
+            if (auto well = surroundings_.check_started ? surroundings_.check_started(*params) : result<void>(); !well)
+                co_return failure(well.error());
             if (agreed->confirm) connection_->notify("notifications/initialized");
             bool const asks_both = params_.versions == server_params::negotiation::initialize_first ||
                                    params_.versions == server_params::negotiation::discover_first;
@@ -248,7 +250,7 @@ IPYBOX_DECL handshake_machine::step client_core::next_step(handshake_machine& ma
     auto& why = std::get<error>(a);
     if (why == errc::timed_out) {
         if (was_probe) return machine.on_silence();
-        auto text = "did not begin to talk within " + std::to_string(params_.connect_timeout.count()) + " ms";
+        auto text = "did not begin to talk within " + std::to_string(params_.connect_timeout.count()) + " ms (connect_timeout)";
         if (auto const said = connection_->diagnostics(); !said.empty()) text.append(it_said).append(said);
         return error(errc::mcp_unresponsive, std::move(text));
     }

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdlib>
 #include <system_error>
 #include <utility>
 
@@ -47,17 +48,37 @@ class file_memory::collector {
   public:
     collector(file_memory& memory, os::code_reach const& reach) : memory_(memory), reach_(reach) {}
 
-    void add_file(std::filesystem::path const& file, bool hashed = true) {
+    /// A file that the server's parameters name.
+    void add_named(std::filesystem::path const& file) {
+        if (!reach_.can_change(file)) return;
+        add_file(file, true);
+        if (is_module_by_name(file) || ::access(file.c_str(), X_OK) == 0) memory_.decisive_.insert(file.native());
+    }
+
+    /// The code in a directory and below it. What lies in the directory itself is imported by its name.
+    void add_modules(std::filesystem::path const& directory) {
+        walk(directory, content::modules, 0);
+        auto const within = directory.native() + '/';
+        for (auto file = memory_.files_.lower_bound(within);
+             file != memory_.files_.end() && file->first.starts_with(within); ++file)
+            if (file->first.find('/', within.size()) == std::string::npos) memory_.decisive_.insert(file->first);
+    }
+
+    void add_environment(std::filesystem::path const& directory) { walk(directory, content::packages, 0); }
+
+  private:
+    enum class content { modules, packages };
+
+    [[nodiscard]] bool is_full() {
+        if (memory_.files_.size() >= most_files || looked_at_ >= most_entries) memory_.is_complete_ = false;
+        return !memory_.is_complete_;
+    }
+
+    void add_file(std::filesystem::path const& file, bool hashed) {
         struct ::stat about{};
-        if (is_full() || memory_.files_.contains(file.native()) || ::stat(file.c_str(), &about) != 0) return;
-        if (!S_ISREG(about.st_mode) || !reach_.can_change(file)) return;
-        print seen;
-        for (auto const number :
-             {std::uintmax_t{about.st_mode}, std::uintmax_t{about.st_dev}, std::uintmax_t{about.st_ino},
-              static_cast<std::uintmax_t>(about.st_size), static_cast<std::uintmax_t>(about.st_mtim.tv_sec),
-              static_cast<std::uintmax_t>(about.st_mtim.tv_nsec), static_cast<std::uintmax_t>(about.st_ctim.tv_sec),
-              static_cast<std::uintmax_t>(about.st_ctim.tv_nsec)})
-            seen.state.append(seen.state.empty() ? "" : ",").append(std::to_string(number));
+        if (is_full() || memory_.files_.contains(file.native())) return;
+        if (::stat(file.c_str(), &about) != 0 || !S_ISREG(about.st_mode)) return;
+        print seen{state_of(about), {}};
         auto const size = static_cast<std::uintmax_t>(about.st_size);
         if (hashed && hashed_ + size <= most_hashed) {
             hashed_ += size;
@@ -67,69 +88,86 @@ class file_memory::collector {
         memory_.files_.emplace(file.native(), std::move(seen));
     }
 
-    /// The code in a directory and below it.
-    void add_modules(std::filesystem::path const& directory, int depth = 0) {
-        static constexpr int deepest = 8;
-        each_entry(directory, [&](std::filesystem::directory_entry const& entry) {
+    /// A link itself: another one leads to other code.
+    void add_link(std::filesystem::path const& link) {
+        struct ::stat about{};
+        if (!is_full() && ::lstat(link.c_str(), &about) == 0)
+            memory_.files_.emplace(link.native(), print{state_of(about), {}});
+    }
+
+    static std::string state_of(struct ::stat const& about) {
+        std::string state;
+        for (auto const number :
+             {std::uintmax_t{about.st_mode}, std::uintmax_t{about.st_dev}, std::uintmax_t{about.st_ino},
+              static_cast<std::uintmax_t>(about.st_size), static_cast<std::uintmax_t>(about.st_mtim.tv_sec),
+              static_cast<std::uintmax_t>(about.st_mtim.tv_nsec), static_cast<std::uintmax_t>(about.st_ctim.tv_sec),
+              static_cast<std::uintmax_t>(about.st_ctim.tv_nsec)})
+            state.append(state.empty() ? "" : ",").append(std::to_string(number));
+        return state;
+    }
+
+    /// Each directory once, however many links lead to it.
+    void walk(std::filesystem::path const& directory, content what, int depth) {
+        static constexpr int deepest = 100;
+        struct ::stat about{};
+        if (::stat(directory.c_str(), &about) != 0 || !S_ISDIR(about.st_mode)) return;
+        if (!reach_.can_change(directory) || !walked_.emplace(about.st_dev, about.st_ino).second) return;
+        if (depth == deepest) memory_.is_complete_ = false;
+        for (auto const& entry : entries_of(directory)) {
+            if (is_full()) return;
             std::error_code gone;
             auto const& path = entry.path();
             if (entry.is_directory(gone)) {
-                bool const is_link = entry.is_symlink(gone);
-                if (is_passed_over(path) || depth == deepest || (is_link && depth > 0)) return;
-                return is_environment(path) ? add_environment(path) : add_modules(path, depth + 1);
+                if (is_passed_over(path)) continue;
+                if (entry.is_symlink(gone)) add_link(path);
+                walk(path, what == content::packages || is_environment(path) ? content::packages : what, depth + 1);
+            } else if (what == content::packages) {
+                add_file(path, false);
+            } else if (is_module_by_name(path) || ::access(path.c_str(), X_OK) == 0) {
+                add_file(path, true);
             }
-            bool const is_run = ::access(path.c_str(), X_OK) == 0;
-            if (is_module_by_name(path) || is_run) add_file(path);
-        });
+        }
     }
 
-    void add_environment(std::filesystem::path const& directory, int depth = 0) {
-        static constexpr int deepest = 24;
-        each_entry(directory, [&](std::filesystem::directory_entry const& entry) {
-            std::error_code gone;
-            auto const& path = entry.path();
-            if (!entry.is_directory(gone)) return add_file(path, false);
-            if (!is_passed_over(path) && depth < deepest && !entry.is_symlink(gone)) add_environment(path, depth + 1);
-        });
-    }
-
-  private:
-    [[nodiscard]] bool is_full() const noexcept { return memory_.files_.size() >= most_files || looked_at_ > 200'000; }
-
-    template <class Use>
-    void each_entry(std::filesystem::path const& directory, Use use) {
+    /// In an order.
+    std::vector<std::filesystem::directory_entry> entries_of(std::filesystem::path const& directory) {
         std::error_code failed;
         std::filesystem::directory_iterator entries(directory,
                                                     std::filesystem::directory_options::skip_permission_denied, failed);
         std::vector<std::filesystem::directory_entry> sorted;
         for (; !failed && entries != std::filesystem::directory_iterator(); entries.increment(failed)) {
-            if (++looked_at_; is_full()) return;
+            if (++looked_at_; is_full()) break;
             sorted.push_back(*entries);
         }
         std::ranges::sort(sorted);
-        for (auto const& entry : sorted) use(entry);
+        return sorted;
     }
 
     file_memory& memory_;
     os::code_reach const& reach_;
     std::uintmax_t hashed_ = 0;
     std::size_t looked_at_ = 0;
+    std::set<std::pair<::dev_t, ::ino_t>> walked_;
 };
 
 IPYBOX_DECL file_memory file_memory::of(code_places const& places, os::code_reach const& reach) {
     file_memory memory;
     if (reach.empty()) return memory;
     collector all(memory, reach);
-    for (auto const& file : places.files) all.add_file(file);
-    for (auto const& directory : places.modules)
-        if (reach.can_change(directory)) all.add_modules(directory);
-    for (auto const& directory : places.environments)
-        if (reach.can_change(directory)) all.add_environment(directory);
+    for (auto const& file : places.files) all.add_named(file);
+    for (auto const& directory : places.modules) all.add_modules(directory);
+    for (auto const& directory : places.environments) all.add_environment(directory);
     return memory;
 }
 
 IPYBOX_DECL void file_memory::add(file_memory const& later) {
     for (auto const& [path, seen] : later.files_) files_.insert_or_assign(path, seen);
+    is_complete_ = is_complete_ && later.is_complete_;
+}
+
+IPYBOX_DECL void file_memory::add_missing(file_memory const& later) {
+    files_.insert(later.files_.begin(), later.files_.end());
+    is_complete_ = is_complete_ && later.is_complete_;
 }
 
 /// Not a file in a directory of other things that came later: nothing imports that, unless it makes it a package.
@@ -149,7 +187,8 @@ IPYBOX_DECL std::string file_memory::difference_from(file_memory const& before, 
         if (!is_same && reach.can_change(path)) return path + (now == files_.end() ? " is gone" : " has changed");
     }
     for (auto const& [path, seen] : files_)
-        if (!before.files_.contains(path) && before.counts_as_new(path) && reach.can_change(path))
+        if (!before.files_.contains(path) && (decisive_.contains(path) || before.counts_as_new(path)) &&
+            reach.can_change(path))
             return path + " is new";
     return {};
 }
@@ -158,6 +197,25 @@ IPYBOX_DECL std::string file_memory::contradiction_to(file_memory const& before)
     for (auto const& [path, seen] : files_)
         if (auto const known = before.files_.find(path); known != before.files_.end() && !seen.is_like(known->second))
             return path + " has changed";
+    return {};
+}
+
+IPYBOX_DECL std::string file_memory::change_after(::timespec const& time) const {
+    for (auto const& [path, seen] : files_) {
+        auto const nanoseconds = seen.state.rfind(',');
+        auto const seconds = seen.state.rfind(',', nanoseconds - 1);
+        auto const number = [&](std::size_t comma) { return std::strtoll(&seen.state[comma + 1], nullptr, 10); };
+        if (std::pair(number(seconds), number(nanoseconds)) > std::pair<long long, long long>(time.tv_sec, time.tv_nsec))
+            return path + " has changed";
+    }
+    return {};
+}
+
+IPYBOX_DECL std::string file_memory::rewritten_since(file_memory const& before) const {
+    for (auto const& [path, seen] : files_)
+        if (auto const known = before.files_.find(path); known != before.files_.end())
+            if (!seen.hash.empty() && !known->second.hash.empty() && seen.hash != known->second.hash)
+                return path + " has changed";
     return {};
 }
 

@@ -43,10 +43,11 @@ server_registry::make_client(std::string const& name, server_params params,
     if (!options_.make_channel && params.command.empty() && params.url.empty())
         return failure(errc::invalid_argument,
                        "the parameters of the MCP server '" + name + "' have neither `command` nor `url`");
-    detail::client_environment surroundings{options_.make_channel, options_.variables, {}, {}, host_};
+    detail::client_environment surroundings{options_.make_channel, options_.variables, {}, {}, {}, host_};
     auto const memory = std::make_shared<detail::start_memory>(known_code_, std::move(approved));
     memories_[name] = memory;
     surroundings.check_start = [memory](server_params const& expanded) { return memory->check(expanded); };
+    surroundings.check_started = [memory](server_params const& expanded) { return memory->check_started(expanded); };
     surroundings.on_tools_changed = [listeners = listeners_, call = options_.on_tools_changed, name] {
         listeners->tell_changed(name);
         if (call) call(name);
@@ -220,8 +221,10 @@ IPYBOX_DECL void server_registry::add_reach(os::code_reach const& more) {
         memories = memories_;
     }
     for (auto const& client : clients())
-        if (auto const memory = memories.find(client->name()); memory != memories.end())
-            if (auto const whole = expanded(client->params())) memory->second->extend(*whole, host_->reach());
+        if (auto const memory = memories.find(client->name()); memory != memories.end()) {
+            auto whole = expanded(client->params());
+            memory->second->extend(whole ? std::optional(std::move(*whole)) : std::nullopt, host_->reach());
+        }
 }
 
 IPYBOX_DECL void server_registry::code_runs(os::code_reach const& where) const { known_code_->add(where); }

@@ -54,17 +54,31 @@ IPYBOX_DECL void look_at(server_preview& seen, server_params const& server, os::
     seen.changed = known.contradiction(seen.memory);
 }
 
+/// By the clock of the times of files.
+inline ::timespec now_of_files() {
+    ::timespec now{};
+    ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
+    return now;
+}
+
+inline error too_many_files() {
+    return error(errc::mcp_start_failed,
+                 "is not started: there are more files that it may take code from, and that code can change, than are "
+                 "remembered (" + std::to_string(file_memory::most_files) +
+                     "); put it where code cannot write, or in a directory of its own");
+}
+
 IPYBOX_DECL start_memory::start_memory(std::shared_ptr<known_code> known, std::optional<file_memory> approved)
-    : known_(std::move(known)), approved_(std::move(approved)) {
+    : known_(std::move(known)), since_(now_of_files()), approved_(std::move(approved)) {
     if (approved_) known_->add(*approved_);
 }
 
-IPYBOX_DECL void start_memory::extend(server_params const& server, os::code_reach const& reach) {
-    if (server.is_remote()) return;
-    auto const more = file_memory::of(files_of(server).code, reach);
+IPYBOX_DECL void start_memory::extend(std::optional<server_params> const& server, os::code_reach const& reach) {
+    if (server && server->is_remote()) return;
     std::scoped_lock const lock(mutex_);
+    if (!server) approved_.reset();
     if (!approved_) return;
-    approved_->add_missing(more);
+    approved_->add_missing(file_memory::of(files_of(*server).code, reach));
     known_->add(*approved_);
 }
 
@@ -72,17 +86,29 @@ IPYBOX_DECL result<void> start_memory::check(server_params const& server) {
     auto const reach = known_->reach();
     if (server.is_remote() || reach.empty()) return {};
     auto now = file_memory::of(files_of(server).code, reach);
+    if (!now.is_complete()) return failure(too_many_files());
     std::scoped_lock const lock(mutex_);
-    if (!approved_) {
-        known_->add(now);
-        approved_ = std::move(now);
-        return {};
-    }
-    auto const difference = now.difference_from(*approved_, reach);
+    auto const difference = approved_ ? now.difference_from(*approved_, reach) : now.change_after(since_);
+    if (!difference.empty())
+        return failure(errc::mcp_start_failed, "is not started: " + difference +
+                                                   " since it was registered, and code can write there; look at it, "
+                                                   "and register the server again");
+    if (approved_) return {};
+    known_->add(now);
+    approved_ = std::move(now);
+    return {};
+}
+
+IPYBOX_DECL result<void> start_memory::check_started(server_params const& server) {
+    auto const reach = known_->reach();
+    if (server.is_remote() || reach.empty()) return {};
+    auto const now = file_memory::of(files_of(server).code, reach);
+    std::scoped_lock const lock(mutex_);
+    auto const difference = approved_ ? now.rewritten_since(*approved_) : std::string();
     if (difference.empty()) return {};
-    return failure(errc::mcp_start_failed, "is not started: " + difference +
-                                               " since it was registered, and code can write there; look at it, and "
-                                               "register the server again");
+    return failure(errc::mcp_start_failed, "was ended: " + difference +
+                                               " while it started, and code can write there; look at it, and at what "
+                                               "it may have done");
 }
 
 } // namespace ipybox::mcp::detail

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <vector>
 #include <string_view>
 #include <utility>
 
@@ -121,20 +122,24 @@ class value_check {
 
     [[nodiscard]] mismatch of_alternatives(std::string const& keyword, schema_json const& rule,
                                            nlohmann::json const& value, std::string const& where) {
+        static constexpr std::size_t most_told = 4;
         std::size_t fitting = 0;
-        mismatch first;
+        std::vector<std::string> complaints;
         for (auto const& part : rule) {
             auto found = of(part, value, where);
             if (!found)
                 ++fitting;
-            else if (!first)
-                first = std::move(found);
+            else if (std::ranges::find(complaints, *found) == complaints.end())
+                complaints.push_back(*std::move(found));
             if (fitting == 1 && keyword == "anyOf") return {};
         }
         if (fitting == 1) return {};
         if (fitting > 1) return says(where, "fits more than one of its alternatives");
-        if (rule.size() == 1) return first;
-        return says(where, "fits none of its alternatives; the first: " + first.value_or(""));
+        if (complaints.size() == 1) return complaints.front();
+        std::string all;
+        for (std::size_t i = 0; i < std::min(complaints.size(), most_told); ++i)
+            all.append(i == 0 ? "" : "; or ").append(complaints[i]);
+        return says(where, "fits none of its " + std::to_string(rule.size()) + " alternatives: " + all);
     }
 
     [[nodiscard]] static mismatch of_number(std::string const& keyword, schema_json const& rule,

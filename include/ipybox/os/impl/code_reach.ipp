@@ -104,12 +104,13 @@ IPYBOX_DECL bool code_reach::add(code_reach const& others) {
 }
 
 /// Its mode does not count, which its owner changes.
-IPYBOX_DECL bool code_reach::area::holds(std::filesystem::path const& place) const {
-    if (!detail::lies_in_any(place, writable) || detail::lies_in_any(place, closed)) return false;
+IPYBOX_DECL bool code_reach::area::holds(std::filesystem::path const& place, bool with_closed) const {
+    auto const is_closed = [&](auto const& path) { return !with_closed && detail::lies_in_any(path, closed); };
+    if (!detail::lies_in_any(place, writable) || is_closed(place)) return false;
     auto here = place;
     while (!detail::exists(here) && here.has_relative_path()) here = here.parent_path();
     if (!detail::lies_in_any(here, writable)) return true; // the writable directory itself is not there yet
-    if (detail::lies_in_any(here, closed)) return false;
+    if (is_closed(here)) return false;
     for (; detail::lies_in_any(here, writable); here = here.parent_path()) {
         if (detail::belongs_to_user(here)) return true;
         if (!here.has_relative_path()) return false;
@@ -120,9 +121,8 @@ IPYBOX_DECL bool code_reach::area::holds(std::filesystem::path const& place) con
 IPYBOX_DECL bool code_reach::any_holds(std::filesystem::path const& path, bool with_closed) const {
     if (areas_.empty()) return false;
     auto const places = detail::deciding_places(path);
-    return std::ranges::any_of(areas_, [&](area each) {
-        if (with_closed) each.closed.clear();
-        return std::ranges::any_of(places, [&](auto const& place) { return each.holds(place); });
+    return std::ranges::any_of(areas_, [&](area const& each) {
+        return std::ranges::any_of(places, [&](auto const& place) { return each.holds(place, with_closed); });
     });
 }
 
