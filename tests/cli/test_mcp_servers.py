@@ -88,6 +88,14 @@ def test_the_time_to_start_counts_for_a_server_that_a_model_registers(connect: C
     assert "did not begin to talk within 500 ms" in answer.text
 
 
+def test_an_entry_that_nobody_could_read_whole_is_not_registered(connect: Clients, boxed: Program) -> None:
+    client = connect("--approve", "auto")
+    entry = {"command": "python3", "args": ["-c", "pass" + "#" * 9_000]}
+    answer = client.call("register_mcp_server", server_name="long", server_params=entry)
+    assert "server_params: the entry has 9" in answer.text
+    assert "and can have 8000, so that people can read all of it" in answer.text
+
+
 def test_search_tells_of_servers_that_do_not_start(program: Program) -> None:
     servers = {"tools": TOOLS, "mute": {**MUTE, "connect_timeout": 0.5}}
     code = "import mcptools\nprint(mcptools.search('echo'))\nprint(dir(mcptools))"
