@@ -1,3 +1,4 @@
+#include <ipybox/execution_stream.hpp>
 #include <ipybox/session/event_queue.hpp>
 
 #include <support/catch.hpp>
@@ -168,6 +169,24 @@ TEST_CASE_METHOD(read_queue, "event_queue: a reader that waits no longer") {
     CHECK(got == "(none)");
     print("is still there");
     CHECK(next() == "is still there");
+}
+
+TEST_CASE_METHOD(read_queue, "event_queue: one waits at a time, and the earlier one is told that nothing comes") {
+    std::string first;
+    std::string second;
+    auto const early = queue.next_wait();
+    queue.next(reader(first), early);
+    auto const later = queue.next_wait();
+    queue.next(reader(second), later);
+    context.poll();
+    CHECK(first == "(none)");
+    CHECK(second.empty());
+    queue.cancel_next(early); // the signal of the one that has gone
+    print("a");
+    context.restart();
+    context.poll();
+    CHECK(first == "(none)");
+    CHECK(second == "a");
 }
 
 TEST_CASE_METHOD(read_queue, "event_queue: a late signal of one wait does not end the next") {
