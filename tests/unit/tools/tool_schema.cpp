@@ -12,6 +12,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -190,6 +191,41 @@ TEST_CASE("tool_value: there and back", "[fast]") {
     CHECK(round(fleet::known{4}) == R"({"a":4})");
     CHECK(value_from<fleet::limits>(json{{"speed", 9}}).unit == "m/s");
     CHECK(json(fleet::point{1, 2}).get<fleet::point>().y == 2);
+}
+
+TEST_CASE("tool_value: a map of 100,000 members ends, and has all of them", "[fast]") {
+    // Looking for each name among all before it takes minutes without optimisation.
+    std::map<std::string, int> many;
+    for (int i = 0; i < 100'000; ++i) many.emplace("n" + std::to_string(i), i);
+    auto const converted = json_from(many);
+    REQUIRE(converted.size() == many.size());
+    auto next = many.begin();
+    for (auto const& [name, value] : converted.items()) {
+        if (name != next->first || value != next->second) FAIL(name);
+        ++next;
+    }
+}
+
+TEST_CASE("tool_value: names and paths that are not UTF-8 are refused, as two of them could become one", "[fast]") {
+    auto const refusal = [](auto const& value) {
+        try {
+            return json_from(value).dump();
+        } catch (std::invalid_argument const& wrong) { return std::string(wrong.what()); }
+    };
+    CHECK(refusal(std::filesystem::path("a\xFF"
+                                        "b")) == "a path that is not UTF-8: a\xFF"
+                                                 "b");
+    CHECK(refusal(std::vector{std::filesystem::path("\xC3")}) == "a path that is not UTF-8: \xC3");
+    CHECK(refusal(std::map<std::string, int>{{"x\xFF", 1}, {"x\xFE", 2}}) == "a name that is not UTF-8: x\xFE");
+    CHECK(refusal(std::map<std::string, std::filesystem::path>{{"é", "/ü"}}) == R"({"é":"/ü"})");
+}
+
+TEST_CASE("tool_value: a map in which a name may be twice is not a type of tools", "[fast]") {
+    CHECK(is_described<std::map<std::string, int>>());
+    CHECK(is_described<std::unordered_map<std::string, int>>());
+    CHECK_FALSE(is_described<std::multimap<std::string, int>>());
+    CHECK_FALSE(is_described<std::unordered_multimap<std::string, int>>());
+    CHECK_FALSE(is_described<std::vector<std::multimap<std::string, int>>>());
 }
 
 TEST_CASE("tool_value: integers are exact or refused", "[fast]") {
