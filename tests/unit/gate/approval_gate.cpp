@@ -21,6 +21,7 @@
 
 #include <chrono>
 #include <exception>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -583,6 +584,36 @@ TEST_CASE("gate: arguments of 500 levels are asked about, and deeper ones are no
     };
     CHECK(decided(500) == error::decider::policy);
     CHECK(decided(501) == error::decider::limit);
+}
+
+TEST_CASE("gate: while long arguments are read, other requests are decided", "[tsan]") {
+    ipybox::test::scratch_dir const scratch;
+    auto const file = scratch.path() / "audit.jsonl";
+    desk d({.audit = audit_log::open({.file = file}).value()});
+    auto const here = std::this_thread::get_id();
+    std::promise<void> decided;
+    bool went_on = false;
+    auto call = some_call("long");
+    call.arguments = ipybox::detail::tool_arguments::built_by([&, waiting = decided.get_future().share()] {
+        CHECK(std::this_thread::get_id() != here);
+        went_on = waiting.wait_for(10s) == std::future_status::ready;
+        return nlohmann::ordered_json{{"a", 2}};
+    });
+    auto const reading = d.begin(std::move(call), ipybox::auto_approval{});
+    auto const other = d.begin(some_call("short"), ipybox::auto_approval{});
+    d.settle();
+    REQUIRE(d.said[other]);
+    CHECK(d.said[other]->accepted());
+    CHECK_FALSE(d.said[reading]);
+    decided.set_value();
+    d.run();
+    CHECK(went_on);
+    REQUIRE(d.said[reading]);
+    CHECK(d.said[reading]->accepted());
+    auto const records = json_lines(file);
+    REQUIRE(records.size() == 4);
+    CHECK(records[2]["tool"] == "long");
+    CHECK(records[2]["arguments"] == json{{"a", 2}});
 }
 
 TEST_CASE("gate: arguments beyond reading are not asked, nor written down") {

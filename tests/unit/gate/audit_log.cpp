@@ -17,9 +17,11 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstddef>
 #include <fstream>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -192,6 +194,30 @@ TEST_CASE("audit_log: what is long is recorded as its length and digest") {
           json{{"bytes", 21}, {"sha256", "1c7ef51022a222eef4876b9bc150643daa51d93f31eb3164382a7bfd984511e1"}});
     CHECK(all[1]["input_digest"]["bytes"] == 33);
     CHECK(all[2]["arguments_digest"] == all[1]["arguments_digest"]);
+}
+
+TEST_CASE("audit_log: a value of more than 4 KiB is long, if nothing else is said") {
+    ipybox::test::scratch_dir const scratch;
+    auto const file = scratch.path() / "audit.jsonl";
+    auto const log = opened({.file = file});
+    auto const record_of = [&](std::size_t bytes) { // of arguments that are so long as JSON
+        auto subject = search_call();
+        nlohmann::ordered_json arguments{{"q", std::string(bytes - std::string_view(R"({"q":""})").size(), 'x')}};
+        subject.arguments = std::make_shared<nlohmann::ordered_json const>(std::move(arguments));
+        subject.input = std::string(bytes, 'y');
+        subject.code = std::string(bytes, 'z');
+        CHECK(log->request(subject));
+        return json_lines(file).back();
+    };
+    auto const whole = record_of(4096);
+    CHECK(whole["arguments"]["q"].get<std::string>().size() == 4088);
+    CHECK(whole["input"].get<std::string>().size() == 4096);
+    auto const digested = record_of(4097);
+    CHECK_FALSE(digested.contains("arguments"));
+    CHECK(digested["arguments_digest"]["bytes"] == 4097);
+    CHECK_FALSE(digested.contains("input"));
+    CHECK(digested["input_digest"]["bytes"] == 4097);
+    CHECK(record_of(60'000).dump().size() < 2'000);
 }
 
 TEST_CASE("audit_log: is made for its owner alone, and appended to") {
