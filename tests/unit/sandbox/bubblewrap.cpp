@@ -3,7 +3,10 @@
 #include <support/catch.hpp>
 #include <support/skip.hpp>
 
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
@@ -404,4 +407,57 @@ TEST_CASE("bubblewrap: hidden directories are empty, but for the working directo
         CHECK(seen.output.ends_with("open"));
         CHECK_FALSE(fs::exists(work / "secrets/new"));
     }
+}
+
+namespace {
+
+/// Shows a directory under a second name, to this process and its children alone.
+bool mount_again(fs::path const& directory, fs::path const& again) {
+    if (::geteuid() != 0) {
+        auto const ids = "0 " + std::to_string(::geteuid()) + " 1";
+        if (::unshare(CLONE_NEWUSER) != 0) return false;
+        touch("/proc/self/uid_map", ids);
+    }
+    return ::unshare(CLONE_NEWNS) == 0 && ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+           ::mount(directory.c_str(), again.c_str(), nullptr, MS_BIND, nullptr) == 0;
+}
+
+} // namespace
+
+TEST_CASE("bubblewrap: what is closed is closed where another mount shows it, too") {
+    NEEDS_BUBBLEWRAP();
+    NEEDS_OPEN_DIRECTORY();
+    scratch_dir const home(open_directory());
+    auto const work = home.path() / "work";
+    auto const also = home.path() / "also";
+    for (auto const& dir : {work, also}) fs::create_directories(dir);
+    for (auto const* secret : {".env", "mcp.json"}) touch(work / secret, "secret");
+    for (auto const* deciding : {".npmrc", "rules.json"}) touch(work / deciding, "old");
+    auto const seen_in = [&](launch_spec spec) {
+        return sandbox_test::in_child([&] {
+            if (!mount_again(work, also)) return 97;
+            spec.hidden = {work / "mcp.json"};
+            spec.read_only = {work / "rules.json"};
+            auto const wrapped = bubblewrap_sandbox{}.wrap(std::move(spec));
+            if (wrapped) return sandbox_test::execute(*wrapped);
+            std::cerr << wrapped.error().text() << std::flush;
+            return 98;
+        });
+    };
+    auto open = shell("for f in .env mcp.json; do cat $f ../also/$f; done; for f in .npmrc rules.json; "
+                      "do echo new > $f; echo new > ../also/$f; done; echo new > ../also/own && cat own",
+                      work);
+    open.writable = {also};
+    auto const seen = seen_in(std::move(open));
+    if (seen.code == 97) return ipybox::test::skip("directories cannot be mounted here");
+    INFO(seen.output);
+    CHECK(seen.output.find("secret") == std::string::npos);
+    CHECK(seen.output.ends_with("new\n"));
+    for (auto const* deciding : {".npmrc", "rules.json"}) CHECK(fs::file_size(work / deciding) == 3);
+
+    auto apart = shell("ls -A ../also", work);
+    apart.keeps_kernels_apart = true; // each sees a part of the working directory
+    auto const nothing = seen_in(apart);
+    CHECK(nothing.code == 0);
+    CHECK(nothing.output.empty());
 }

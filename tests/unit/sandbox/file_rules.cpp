@@ -1,4 +1,5 @@
 #include <ipybox/os/cgroup_delegation.hpp>
+#include <ipybox/sandbox/deciding_names.hpp>
 #include <ipybox/sandbox/file_rules.hpp>
 
 #include <support/catch.hpp>
@@ -6,6 +7,7 @@
 #include <support/skip.hpp>
 
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <string>
 #include <string_view>
@@ -185,6 +187,44 @@ TEST_CASE("file_rules: files of programs that a project uses are guarded where t
     for (auto const* name : {"sub/.github", ".github", ".githooks", "lefthook.yml", ".devcontainer"}) {
         INFO(name);
         CHECK_FALSE(guards(rules, here.work / name));
+    }
+}
+
+TEST_CASE("file_rules: each name that a program takes commands from is guarded where it exists, and not made") {
+    // By hand, so that none is lost from the list.
+    static constexpr auto files = std::to_array<std::string_view>(
+        {".gitmodules",     ".gitconfig",     ".ripgreprc",         ".bashrc",
+         ".bash_profile",   ".zshrc",         ".zprofile",          ".profile",
+         "lefthook.yml",    ".lefthook.yml",  ".gitlab-ci.yml",     ".pre-commit-config.yaml",
+         ".npmrc",          ".yarnrc",        ".yarnrc.yml",        ".exrc",
+         ".vimrc",          ".dir-locals.el", "my.code-workspace",  "opencode.json",
+         ".aider.conf.yml", ".Rprofile",      ".cargo/config.toml", "jupyter_server_config.py",
+         ".pylintrc",       ".eslintrc.js",   ".gdbinit",           ".pdbrc",
+         ".bazelrc",        "Jenkinsfile",    ".travis.yml",        ".drone.yml",
+         ".woodpecker.yml", ".nvm/nvm.sh",    "azure-pipelines.yml"});
+    static constexpr auto directories = std::to_array<std::string_view>(
+        {".husky", ".githooks", ".lefthook", ".github/workflows", ".github/actions", ".circleci", ".devcontainer",
+         ".windsurf", ".kiro", ".roo", ".continue", ".fleet", ".run", ".forgejo/workflows", ".gitea/workflows",
+         ".oh-my-zsh/custom"});
+    CHECK(files.size() + directories.size() == ipybox::detail::deciding_names_in_use.size());
+    fixture const here;
+    auto const guarded_of = [&](std::string_view name) {
+        auto const rules = here.rules({.deny_read = {}, .allow_write = {{"."}}});
+        return guards(rules, here.work / name) && guards(rules, here.work / "sub" / name);
+    };
+    for (auto const name : files) {
+        INFO(name);
+        CHECK_FALSE(guarded_of(name));
+        here.make(name);
+        here.make("sub/" + std::string(name));
+        CHECK(guarded_of(name));
+    }
+    for (auto const name : directories) {
+        INFO(name);
+        CHECK_FALSE(guarded_of(name));
+        here.make(std::string(name) + "/file");
+        here.make("sub/" + std::string(name) + "/file");
+        CHECK(guarded_of(name));
     }
 }
 
