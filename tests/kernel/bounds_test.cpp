@@ -79,6 +79,17 @@ TEST_CASE("code that is too long for a message is refused, and the kernel keeps 
     CHECK(box.run("x") == "7");
 }
 
+TEST_CASE("code that is too long even as it is, is refused before it is escaped", "[kernel]") {
+    kernel_box<> box;
+    auto const longest = std::size_t(256) << 20;
+    auto const r = box->execute(std::string(longest + 1, '\n'));
+    REQUIRE_FALSE(r);
+    CHECK(r.error() == errc::message_too_large);
+    // Escaped, it would have twice as many.
+    CHECK_THAT(r.error().text(), Contains("has " + std::to_string(longest + 1) + " bytes"));
+    CHECK(box.run("1") == "1");
+}
+
 TEST_CASE("a line of input that is too long is a refusal", "[kernel]") {
     kernel_box<> box;
     execute_options options;

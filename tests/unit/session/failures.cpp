@@ -8,12 +8,16 @@
 #include <asio/steady_timer.hpp>
 #include <asio/this_coro.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <new>
 #include <optional>
@@ -437,4 +441,47 @@ TEST_CASE_METHOD(scripted_box, "session: times at their limits overflow nothing,
         (void)got((*this)->async_reset(asio::use_future));
         CHECK(said(got((*this)->async_stop(asio::use_future))) == "ok");
     }
+}
+
+namespace {
+
+/// There is no memory for more bytes than these at once.
+std::atomic<std::size_t> longest_allocation = std::numeric_limits<std::size_t>::max();
+
+} // namespace
+
+void* operator new(std::size_t size) {
+    auto* const memory = size > longest_allocation ? nullptr : std::malloc(std::max<std::size_t>(size, 1));
+    if (memory == nullptr) throw std::bad_alloc();
+    return memory;
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+
+TEST_CASE_METHOD(scripted_box, "session: for want of memory a call fails, and not the thread that serves it") {
+    script().expect("a").prints("fine").replies();
+    asio::io_context context;
+    on(context.get_executor());
+    std::optional<result<std::uint64_t>> approved;
+    (*this)->async_approve({.kind = approval_subject::action::shell, .code = std::string(std::size_t(8) << 20, 'x')},
+                           [&](result<std::uint64_t> r) { approved = std::move(r); });
+    CHECK_FALSE(approved);
+    std::string escaped;
+    longest_allocation = std::size_t(1) << 20;
+    try {
+        while (!approved && context.run_one_for(30s) > 0) {}
+    } catch (std::exception const& e) { escaped = e.what(); }
+    longest_allocation = std::numeric_limits<std::size_t>::max();
+    CHECK(escaped.empty());
+    REQUIRE(approved);
+    REQUIRE_FALSE(*approved);
+    CHECK_THAT(approved->error().text(), Catch::Matchers::Contains("bad_alloc"));
+
+    std::optional<result<execution_result>> next;
+    (*this)->async_execute("a", {}, [&](result<execution_result> r) { next = std::move(r); });
+    context.restart();
+    while (!next && context.run_one_for(30s) > 0) {}
+    REQUIRE(next);
+    CHECK(said(*next) == "fine");
+    drop();
 }
