@@ -2,6 +2,7 @@
 
 * Few sentences of comments begin with What, Who or Where: readers search for the noun.
 * Nothing "is no X" (it is not an X), and words such as "somebody" name who is meant.
+* Texts at run time name nothing as C++ does (`options::x`): users of the program read them, too.
 * A line of text has at most 120 columns; `./dev format` wraps it (wrap.py).
 """
 
@@ -27,6 +28,20 @@ _code_block = re.compile(r"^```.*?^```$|^(?: {4}[^\n]*\n)+|<!--.*?-->", re.MULTI
 _sentence = re.compile(r"(?:^|(?<=[.?!:] ))(?=[\w`\"])")
 
 NAMELESS = re.compile(r"\b(?:nobody|somebody|anybody|everybody|whoever|whomever)\b", re.IGNORECASE)
+
+#: Libraries that are called so.
+CPP_NAMES = {"tl::expected"}
+
+#: Comments, literals of characters, and those of strings, whose text is a group.
+_lexeme = re.compile(
+    r'//[^\n]*|/\*.*?\*/|R"(?P<mark>\w*)\((?P<raw>.*?)\)(?P=mark)"|"(?P<text>(?:\\.|[^"\\\n])*)"|\'(?:\\.|[^\'\\\n])+\'',
+    re.DOTALL,
+)
+#: What the compiler alone says: to who writes C++.
+_of_compiler = re.compile(
+    r"\bstatic_assert\s*\(.*?\)\s*;|^[ \t]*#[ \t]*error\b(?:\\\n|[^\n])*", re.MULTILINE | re.DOTALL
+)
+_scoped_name = re.compile(r"[A-Za-z_]\w*::(?:[A-Za-z_]|$)")
 
 #: In pages, and in comments of public headers. Other code has none of NAMELESS either, nor texts of errors.
 DISCOURAGED = {
@@ -83,6 +98,18 @@ def discouraged(name: str, text: str) -> list[str]:
     ]
 
 
+def names_of_cpp(name: str, code: str) -> list[str]:
+    """Texts of a program at run time that have a name such as `options::x` in them. The name of a library may be one."""
+    code = _of_compiler.sub(lambda match: "\n" * match[0].count("\n"), code)
+    problems = []
+    for lexeme in _lexeme.finditer(code):
+        text = lexeme["raw"] or lexeme["text"] or ""
+        if _scoped_name.search(text) and text not in CPP_NAMES:
+            line = code.count("\n", 0, lexeme.start()) + 1
+            problems.append(f"{name}:{line}: a name of C++, which users of the program do not know: {text}")
+    return problems
+
+
 def without_code(page: str) -> str:
     """The page with as many lines, but without code."""
     return _code_block.sub(lambda match: "\n" * match[0].count("\n"), page)
@@ -115,6 +142,10 @@ def main() -> int:
             problems += discouraged(name, doc_comments(text))
     for name, text in (code | python).items():
         problems += [f"{name}: a word that names nobody: {match[0]}" for match in NAMELESS.finditer(text)]
+    for name, text in code.items():
+        problems += names_of_cpp(name, text)
+    for path in sorted((REPOSITORY / "cli").glob("*.[hc]pp")):
+        problems += names_of_cpp(f"cli/{path.name}", path.read_text(encoding="utf-8"))
     for page in snippets.pages(REPOSITORY):
         problems += discouraged(page.relative_to(REPOSITORY).as_posix(), without_code(page.read_text(encoding="utf-8")))
     problems += [problem for page in wrap.pages(REPOSITORY) for problem in wrap.long_lines(page, REPOSITORY)]

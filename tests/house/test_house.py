@@ -422,6 +422,22 @@ class Words(unittest.TestCase):
         header = '/**\n * nobody\n */\nint a; // nobody\nchar const* b = "nobody"; ///< nobody\n'
         self.assertEqual(check_words.doc_comments(header).count("nobody"), 2)
 
+    def test_texts_at_run_time_have_no_names_of_cpp(self) -> None:
+        for text in ('f("set options::x");', 'f("options::" + x);', 'f(R"(a\n"b" executor::c)");', 'f(\'"\', "a::b");'):
+            (problem,) = check_words.names_of_cpp("a.ipp", "int x;\n" + text)
+            self.assertIn("a.ipp:2: a name of C++", problem)
+        for text in (
+            'a::b("kernel.packages");',
+            '// "options::x"',
+            '/* "options::x"\n */',
+            'static_assert(f(),\n "a::b");',
+            '# error "a::b"',
+            '#error \\\n    "a::b"',
+            'f("::1", "10::2", "a: :b", "\\"", a::b);',
+            'f("tl::expected");',
+        ):
+            self.assertEqual(check_words.names_of_cpp("a.ipp", text), [], text)
+
 
 class Wrap(unittest.TestCase):
     long = "word " * 40

@@ -354,7 +354,7 @@ TEST_CASE("packages: an interpreter without pip, an index that does not answer, 
     auto const nowhere = box.install_package("ipybox_tiny");
     REQUIRE_FALSE(nowhere);
     CHECK(nowhere.error() == errc::invalid_argument);
-    CHECK(contains(nowhere.error().text(), "executor_options::kernel.packages"));
+    CHECK(contains(nowhere.error().text(), "set kernel.packages of the executor, or of its runtime (--packages DIR)"));
 }
 
 TEST_CASE("packages: no kernel is started for an installation where one was stopped", "[kernel]") {

@@ -200,6 +200,10 @@ TEST_CASE("in a runtime, the executor that starts it has its servers protected, 
     auto const open = about(second, other);
     REQUIRE(open.size() == 1);
     CHECK(open[0].cure == executor::unprotected_file::protection::runtime_options);
+    CHECK(open[0].text() ==
+          "the code can change " + other.string() +
+              ", which the MCP server pay is started from; name it in sandbox.read_only of the runtime, or in "
+              "denyWrite of the sandbox's configuration");
     CHECK(first.unprotected_files().empty());
     REQUIRE(second.reset());
     CHECK(about(second, other).size() == 1);

@@ -79,10 +79,10 @@ IPYBOX_DECL result<void> kernel_host::check_shared_options() const {
     auto const own = (*options_)();
     auto const shared = (*landlord_->options_)();
     auto const differs = [](std::string const& which) {
-        return failure(errc::invalid_argument, "executor_options::" + which +
-                                                   " is not what the executor's runtime has: "
-                                                   "all its kernels have runtime::options::" +
-                                                   which + "; set it there, or give the executor a sandbox of its own");
+        return failure(errc::invalid_argument, which +
+                                                   " of the executor is not what the executor's runtime has for all "
+                                                   "its kernels: set it in the options of the runtime, or give the "
+                                                   "executor a sandbox of its own");
     };
     auto const is_preloaded = [&](auto const& name) {
         return std::ranges::find(shared.preload, name) != shared.preload.end();

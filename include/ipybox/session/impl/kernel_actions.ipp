@@ -84,8 +84,8 @@ inline error with_output(error const& why, std::string const& output) {
 }
 
 inline error no_package_layer() {
-    return error(errc::invalid_argument, "the kernel has no layer of packages: set executor_options::kernel.packages, "
-                                         "or runtime::options::kernel.packages where it is shared");
+    return error(errc::invalid_argument, "the kernel has no layer of packages: set kernel.packages of the executor, or "
+                                         "of its runtime (--packages DIR)");
 }
 
 /// Whether it is pip that the host runs, outside of the kernel's sandbox.

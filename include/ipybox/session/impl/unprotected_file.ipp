@@ -9,7 +9,8 @@ namespace ipybox::detail {
 inline std::string_view words_of(unprotected_file::protection cure) {
     switch (cure) {
     case unprotected_file::protection::next_kernel: return "reset() protects it";
-    case unprotected_file::protection::runtime_options: return "name it in runtime::options::sandbox.read_only";
+    case unprotected_file::protection::runtime_options:
+        return "name it in sandbox.read_only of the runtime, or in denyWrite of the sandbox's configuration";
     case unprotected_file::protection::other_directory: break;
     }
     return "choose a working directory of its own for the code";
