@@ -47,6 +47,12 @@ TEST_CASE("code_tools: with sessions, those about cells and kernels have the par
     CHECK(code_instructions("/ws", offered_sessions::named).find("/ws/sessions/NAME") != std::string::npos);
 }
 
+TEST_CASE("code_tools: the instructions name the short form of a call") {
+    auto const text = code_instructions("/ws");
+    CHECK(text.find("TOOL.run(field=...)") != std::string::npos);
+    CHECK(text.find("Params(") == std::string::npos);
+}
+
 TEST_CASE("code_tools: answers about cells fit their schema") {
     cell_view cell;
     cell.id = "1";
