@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from program import Program
 
 
@@ -120,3 +121,23 @@ def test_file_of_another_system(program: Program) -> None:
 
 def test_ipython_syntax(program: Program) -> None:
     assert program.run("-c", "%%capture caught\nprint('x')\n# %%\nprint(caught.stdout)").out == "x\n\n"
+
+
+@pytest.mark.parametrize(
+    "pool",
+    [
+        "from joblib import Parallel, delayed\nprint(Parallel(n_jobs=2)(delayed(sqrt)(i) for i in (0, 4)))",
+        "from joblib import Parallel, delayed\n"
+        "print(Parallel(n_jobs=2, backend='multiprocessing')(delayed(sqrt)(i) for i in (0, 4)))",
+        "import multiprocessing\npool = multiprocessing.Pool(2)\nprint(pool.map(sqrt, (0, 4)))",
+        "from concurrent.futures import ProcessPoolExecutor\n"
+        "pool = ProcessPoolExecutor(2)\nprint(list(pool.map(sqrt, (0, 4))))",
+    ],
+    ids=["loky", "joblib on multiprocessing", "multiprocessing", "concurrent.futures"],
+)
+def test_pools_of_processes_end_with_their_run(any_sandbox: Program, pool: str) -> None:
+    """Their workers wait for more when the code ends; that is no kernel that did not end."""
+    ended = any_sandbox.run("-c", f"from math import sqrt\n{pool}")
+    if "No module named 'joblib'" in ended.err:
+        pytest.skip("joblib is not installed")
+    assert (ended.code, ended.out, ended.err) == (0, "[0.0, 2.0]\n", "")

@@ -181,6 +181,13 @@ class TestManualPage:
         assert "ipybox run analysis.py" in page
         assert "124  a cell took longer than --timeout" in page
 
+    def test_begins_with_each_command_as_it_is_written(self) -> None:
+        synopsis = printed("man-page").partition(".SH SYNOPSIS\n")[2].partition(".SH ")[0]
+        lines = re.sub(r"\\f[A-Z]", "", synopsis).replace("\n.br\n", "\n").splitlines()
+        assert lines[0] == "ipybox run [FILE] [ARG ...] [options]"
+        assert lines[-1] == "ipybox [options]"
+        assert {f"ipybox {command} [options]" for command in ("apigen", "mcp", "doctor")} <= set(lines)
+
 
 def test_everything_is_installed_where_it_is_looked_for(tmp_path: Path) -> None:
     """What was written when the program was built, by the rules of a project that is to be installed."""

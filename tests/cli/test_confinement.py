@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from program import ONE_PIXEL, Program
+from program import ONE_PIXEL, PATIENCE, Program
 from servers import config
 
 #: Speaks the protocol of tmux, and starts no program itself.
@@ -139,6 +140,17 @@ for tool in ("delete", "list_all"):
         assert f"warning: the code can change {directory}, which the MCP server pay is started from" in told.err
         (boxed.directory / "work").mkdir()
         assert "warning" not in boxed.run("--mcp-config", file, "--working-dir", "work", "-c", "1").err
+
+    def test_a_file_of_variables_that_code_cannot_read_is_no_warning(self, boxed: Program) -> None:
+        """It is in denyRead: neither can code write to it. Some servers read one, others do not."""
+        boxed.write(".env", "KEY=hunter2\n")
+        server = {"command": "python3", "args": [str(boxed.outside / "server.py")]}
+        (boxed.outside / "server.py").write_text(SERVER)
+        for more in ({}, {"envFile": ".env"}):
+            file = config(boxed, pay=server | more)
+            ended = boxed.run("--mcp-config", file, "-c", "try: open('.env', 'w')\nexcept OSError as e: print(e.errno)")
+            assert ended.out in ("13\n", "30\n")
+            assert ended.err == ""
 
     @pytest.mark.parametrize("cwd", ["", "servers"], ids=["none", "its own"])
     def test_modules_in_the_directory_of_a_server(self, boxed: Program, cwd: str) -> None:
@@ -272,3 +284,36 @@ def test_a_pipe_in_the_place_of_gits_settings_holds_up_no_start(any_sandbox: Pro
     os.mkfifo(git / "config")
     ended = any_sandbox.run("-c", "print('runs')")
     assert ended.out == "runs\n", ended.err
+
+
+#: Starts a program where a directory can be seen at a second place, too.
+MOUNTED_TWICE = 'mount --bind part also && exec "$@"'
+
+
+def test_a_closed_path_is_closed_under_its_other_names(boxed: Program) -> None:
+    namespaces = ["unshare", "--user", "--map-root-user", "--mount"]
+    if not shutil.which("unshare") or subprocess.run([*namespaces, "true"], capture_output=True).returncode:
+        pytest.skip("there are no user namespaces")
+    for name in ("part", "also"):
+        (boxed.directory / name).mkdir()
+    for name in ("closed", "fixed", "plain"):
+        boxed.write(f"part/{name}", f"{name} text")
+    rules = {"denyRead": ["part/closed"], "allowWrite": ["."], "denyWrite": ["part/fixed"]}
+    file = boxed.outside / "sandbox.json"
+    file.write_text(json.dumps({"filesystem": rules}))
+    code = """
+for place in "part", "also":
+    for name in "closed", "fixed", "plain":
+        for mode in "r", "r+":
+            try: print(place, name, mode, open(f"{place}/{name}", mode).read())
+            except OSError as error: print(place, name, mode, "no")
+"""
+    command = boxed.arguments("--sandbox-config", str(file), "-c", code)
+    started = boxed.start_command([*namespaces, "sh", "-c", MOUNTED_TWICE, "sh", *command])
+    out, err = started.communicate(timeout=PATIENCE)
+    assert (started.returncode, err) == (0, b"")
+    expected = ["closed r no", "closed r+ no", "fixed r fixed text", "fixed r+ no", "plain r plain text"]
+    for place in ("part", "also"):
+        said = [line.partition(" ")[2] for line in out.decode().splitlines() if line.startswith(place)]
+        assert said[:5] == expected
+    assert "part plain r+ plain text" in out.decode()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from mcp_client import Client
+from mcp_client import Client, Clients
 from program import Program, assert_usage_error
 
 WHERE = "import os; print(os.getcwd())"
@@ -142,5 +142,21 @@ def test_a_file_in_the_hosts_temporary_directory(boxed: Program, tmp_path_factor
         assert "[ipybox] /tmp is the sandbox's own here" in boxed.run("-c", code).err
 
 
-def test_pip_without_a_place_for_packages(boxed: Program) -> None:
-    assert "[ipybox] pip reaches no index here" in boxed.run("-c", "!pip install --retries 0 no-such-package").err
+#: pip says this when it tries an index again, which takes seconds.
+RETRIES = "Retrying (Retry("
+
+
+@pytest.mark.parametrize("command", ["!pip", "%pip"])
+def test_pip_without_a_place_for_packages(boxed: Program, command: str) -> None:
+    ended = boxed.run("--yes", "-c", f"{command} install no-such-package")
+    assert "[ipybox] pip reaches no index here" in ended.err
+    assert "by the tool install_package of `ipybox mcp`; with `ipybox run --packages DIR`" in ended.err
+    assert RETRIES not in ended.out + ended.err
+
+
+@pytest.mark.parametrize("command", ["!pip", "%pip"])
+def test_pip_in_a_server_without_a_place_for_packages(boxed: Program, connect: Clients, command: str) -> None:
+    answer = connect("--approve", "auto").run(f"{command} install no-such-package")
+    assert "[ipybox] pip reaches no index here" in answer.text
+    assert "install_package" in answer.text
+    assert RETRIES not in answer.text

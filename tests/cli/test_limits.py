@@ -16,6 +16,13 @@ def test_memory(any_sandbox: Program) -> None:
     assert "MemoryError" in ended.err + ended.out
 
 
+def test_no_handler_of_crashes_is_started(any_sandbox: Program) -> None:
+    """Linux starts the program of `core_pattern` outside, unless the limit of an image is 1."""
+    code = "print(open('/proc/self/limits').read())\n!cat /proc/self/limits"
+    said = any_sandbox.run("-c", code).out.splitlines()
+    assert [line.split()[4:6] for line in said if line.startswith("Max core file size")] == [["1", "1"]] * 2
+
+
 def test_several(program: Program) -> None:
     code = "from resource import *\nprint(getrlimit(RLIMIT_NOFILE)[0], getrlimit(RLIMIT_DATA)[0])"
     ended = program.run("--limit", "open-files=99", "--limit", "memory=none", "-c", code)

@@ -50,6 +50,14 @@ def test_instructions_name_the_workspace(connect: Clients, program: Program) -> 
     assert str(program.directory) in client.initialized["instructions"]
 
 
+def test_instructions_name_the_short_form_of_a_call(connect: Clients) -> None:
+    client = connect()
+    (register,) = [t for t in client.request("tools/list")["tools"] if t["name"] == "register_mcp_server"]
+    for text in (client.initialized["instructions"], register["description"]):
+        assert "TOOL.run(field=...)" in text
+        assert "Params(" not in text
+
+
 def test_cells_keep_their_state(connect: Clients, era: str) -> None:
     client = connect(version=era)
     assert client.run("x = 20").text == "[no output]"

@@ -42,6 +42,24 @@ def test_other_clients_get_both(connect: Clients, era: str) -> None:
     assert answer.value["images"]
 
 
+@pytest.mark.parametrize(
+    ("shown", "text"),
+    [
+        ("Latex('$x^2$')", "$x^2$"),
+        ("Math('x^2')", r"$\displaystyle x^2$"),
+        ("JSON({'a': [1, None]})", '{"a":[1,null]}'),
+        ("SVG('<svg xmlns=\"http://www.w3.org/2000/svg\"/>')", '<svg xmlns="http://www.w3.org/2000/svg"/>'),
+        ("Markdown('# title')", "# title"),
+    ],
+)
+@pytest.mark.parametrize("how", ["{}", "display({})", "print('before'); display({})"])
+def test_a_display_is_the_text_that_was_displayed(connect: Clients, shown: str, text: str, how: str) -> None:
+    """IPython's `text/plain` of it names a class alone."""
+    answer = connect().run("from IPython.display import *\n" + how.format(shown))
+    for said in (answer.text, answer.value["output"]):
+        assert said.removeprefix("before\n").strip() == text
+
+
 def test_a_cell_without_output_says_so(connect: Clients, era: str) -> None:
     client = connect(version=era)
     answer = client.run("x = 1")

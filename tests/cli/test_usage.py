@@ -49,6 +49,12 @@ def test_help_names_values_alone() -> None:
     assert re.search(r"--end-grace S +Seconds", plain("run", "--help").stdout)
 
 
+def test_help_says_where_pictures_are_saved() -> None:
+    for command, place in (("run", "./images"), ("mcp", "images in the workspace")):
+        said = " ".join(plain(command, "--help").stdout.split())
+        assert f"--images-dir DIR Where pictures are saved (default: {place})" in said
+
+
 def test_help_fits_a_terminal() -> None:
     assert max(map(len, plain("run", "--help").stdout.splitlines())) <= 120
 
@@ -258,8 +264,9 @@ def test_interpreter_of_the_system_without_ipykernel(program: Program) -> None:
         pytest.skip("elsewhere: it has ipykernel")
     ended = program.run("-c", "1", "--python", base)
     assert (ended.code, ended.out) == (3, "")
-    assert "(--python, kernel.python) has to name .venv/bin/python instead" in ended.err
-    assert "-m venv .venv && .venv/bin/pip install ipykernel" in ended.err
+    command, advice = ended.err.splitlines()
+    assert command.endswith(f"{base} -m venv .venv && .venv/bin/pip install ipykernel")
+    assert advice.endswith("(--python, kernel.python) has to name .venv/bin/python instead.")
 
 
 def test_interpreter_that_is_too_old(program: Program) -> None:

@@ -101,6 +101,28 @@ def test_threads_print_after_their_cell(any_kernel: Kernel) -> None:
     any_kernel.until("thread")
 
 
+def test_a_thread_with_a_copied_context_prints_into_the_cell_that_runs(any_kernel: Kernel) -> None:
+    any_kernel.run(
+        """
+import contextvars, threading
+go = threading.Event()
+def work():
+    go.wait()
+    print("thread")
+    display(7)
+def in_a_thread():
+    thread = threading.Thread(target=contextvars.copy_context().run, args=(work,))
+    thread.start()
+    return thread
+thread = in_a_thread()
+"""
+    )
+    for code in ("go.set(); thread.join()", "in_a_thread().join()"):
+        result = any_kernel.run(code)
+        assert result.text() == "thread\n"
+        assert [shown.content["data"]["text/plain"] for shown in result.of("display_data")] == ["7"]
+
+
 def test_sys_exit_is_an_error(any_kernel: Kernel) -> None:
     result = any_kernel.run("import sys; x = 1; sys.exit(3)")
     assert result.error == "SystemExit" and result.reply["evalue"] == "3" and not result.text("stderr")
