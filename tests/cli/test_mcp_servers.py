@@ -104,7 +104,10 @@ def test_search_tells_of_servers_that_do_not_start(program: Program) -> None:
     assert ended.code == 0, ended.err
     lines = ended.out.splitlines()
     assert lines[0].startswith("tools.echo(")
-    assert lines[-3] == "Without those of mute: the MCP server 'mute' did not begin to talk within 500 ms (connect_timeout)"
+    assert (
+        lines[-3]
+        == "Without those of mute: the MCP server 'mute' did not begin to talk within 500 ms (connect_timeout)"
+    )
     assert {"describe", "mute", "tools"} <= set(json.loads(lines[-2].replace("'", '"')))
     assert lines[-1] == "a"
 

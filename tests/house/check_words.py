@@ -99,7 +99,7 @@ def discouraged(name: str, text: str) -> list[str]:
 
 
 def names_of_cpp(name: str, code: str) -> list[str]:
-    """Texts of a program at run time that have a name such as `options::x` in them. The name of a library may be one."""
+    """Texts of a program at run time with a name such as `options::x` in them. The name of a library may be one."""
     code = _of_compiler.sub(lambda match: "\n" * match[0].count("\n"), code)
     problems = []
     for lexeme in _lexeme.finditer(code):

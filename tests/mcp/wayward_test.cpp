@@ -130,8 +130,8 @@ TEST_CASE_METHOD(mcp_host, "wayward: a prompt keeps the time to connect, and is 
     auto const why = failure_of("echo");
     CHECK(why == errc::mcp_unresponsive);
     std::string const said = "on standard output, where only messages belong: \"Ok to proceed? (y) \"";
-    CHECK(why.text() ==
-          "the MCP server 's' did not begin to talk within 3000 ms (connect_timeout); it said: " + said + "\nit said:\n" + said + "\n");
+    CHECK(why.text() == "the MCP server 's' did not begin to talk within 3000 ms (connect_timeout); it said: " + said +
+                            "\nit said:\n" + said + "\n");
 }
 
 TEST_CASE_METHOD(mcp_host, "wayward: noise on standard output is passed over") {

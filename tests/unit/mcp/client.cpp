@@ -354,7 +354,8 @@ TEST_CASE_METHOD(one_server, "client: a server that never begins to talk") {
     auto const why = failure_of();
     CHECK(why == errc::mcp_unresponsive);
     CHECK(why == condition::timeout);
-    CHECK(contains(why.text(), "did not begin to talk within 30 ms (connect_timeout); it said: a secret\nit said:\na secret"));
+    CHECK(contains(why.text(),
+                   "did not begin to talk within 30 ms (connect_timeout); it said: a secret\nit said:\na secret"));
     CHECK(server->methods() == lines{"initialize"}); // which must not be cancelled
     CHECK(server->closed == 1);
 }

@@ -96,7 +96,8 @@ TEST_CASE_METHOD(server_to_start, "start_memory: a server whose files change whi
     write("server.py", "x = 2");
     auto const ended = memory.check_started(server);
     REQUIRE_FALSE(ended);
-    CHECK(contains(ended.error().text(), "was ended: " + (root / "server.py").string() + " has changed while it started"));
+    CHECK(contains(ended.error().text(),
+                   "was ended: " + (root / "server.py").string() + " has changed while it started"));
 }
 
 TEST_CASE_METHOD(server_to_start, "start_memory: more files than are remembered are not started") {

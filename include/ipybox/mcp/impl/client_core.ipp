@@ -250,7 +250,8 @@ IPYBOX_DECL handshake_machine::step client_core::next_step(handshake_machine& ma
     auto& why = std::get<error>(a);
     if (why == errc::timed_out) {
         if (was_probe) return machine.on_silence();
-        auto text = "did not begin to talk within " + std::to_string(params_.connect_timeout.count()) + " ms (connect_timeout)";
+        auto text =
+            "did not begin to talk within " + std::to_string(params_.connect_timeout.count()) + " ms (connect_timeout)";
         if (auto const said = connection_->diagnostics(); !said.empty()) text.append(it_said).append(said);
         return error(errc::mcp_unresponsive, std::move(text));
     }

@@ -205,7 +205,8 @@ IPYBOX_DECL std::string file_memory::change_after(::timespec const& time) const 
         auto const nanoseconds = seen.state.rfind(',');
         auto const seconds = seen.state.rfind(',', nanoseconds - 1);
         auto const number = [&](std::size_t comma) { return std::strtoll(&seen.state[comma + 1], nullptr, 10); };
-        if (std::pair(number(seconds), number(nanoseconds)) > std::pair<long long, long long>(time.tv_sec, time.tv_nsec))
+        if (std::pair(number(seconds), number(nanoseconds)) >
+            std::pair<long long, long long>(time.tv_sec, time.tv_nsec))
             return path + " has changed";
     }
     return {};

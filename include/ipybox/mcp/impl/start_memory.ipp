@@ -64,7 +64,8 @@ inline ::timespec now_of_files() {
 inline error too_many_files() {
     return error(errc::mcp_start_failed,
                  "is not started: there are more files that it may take code from, and that code can change, than are "
-                 "remembered (" + std::to_string(file_memory::most_files) +
+                 "remembered (" +
+                     std::to_string(file_memory::most_files) +
                      "); put it where code cannot write, or in a directory of its own");
 }
 

@@ -10,9 +10,9 @@
 #include <cstddef>
 #include <optional>
 #include <string>
-#include <vector>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace ipybox::detail {
 
