@@ -66,7 +66,7 @@ bool notes(file_rules const& rules, std::string_view part) {
                        [&](auto const& notice) { return notice.find(part) != std::string::npos; });
 }
 
-constexpr auto a_directory = guarded_path::kind::directory;
+using ipybox::detail::a_directory;
 
 } // namespace
 
