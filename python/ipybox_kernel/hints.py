@@ -16,6 +16,8 @@ MARK = "[ipybox] "
 
 INSTALLS = re.compile(r"\b(?:pip[\d.]*|conda|mamba)\s+(?:-\S+\s+)*install\b|\buv\s+(?:pip\s+install|add)\b")
 NO_NETWORK = "pip reaches no index here: the kernel has no network. "
+NO_PASSAGE = "pip was not let through to an index, as it says above. "
+BY_PROXY = "Tunnel connection failed: "
 WITH_LAYER = "%pip install, without options, has the host fetch packages."
 WITHOUT_LAYER = (
     "Packages come from outside: by the tool install_package of `ipybox mcp`; with `ipybox run --packages DIR`, where "
@@ -77,8 +79,12 @@ class Output:
 
 def of_command(command: str, code: int, output: Output) -> str:
     """Lines to show behind the output of a command that has ended; empty: nothing is to be said."""
-    if code and INSTALLS.search(command) and hosts.are_out_of_reach(os.environ):
-        return line(NO_NETWORK + (WITH_LAYER if packages.layer else WITHOUT_LAYER))
+    if code and INSTALLS.search(command):
+        advice = WITH_LAYER if packages.layer else WITHOUT_LAYER
+        if hosts.are_out_of_reach(os.environ):
+            return line(NO_NETWORK + advice)
+        if BY_PROXY in output.end:
+            return line(NO_PASSAGE + advice)
     if "git" in command:
         for said, sentence in OF_GIT:
             if found := said.search(output.end):

@@ -201,8 +201,9 @@ class Supervisor:
                 given["PATH"] = self.closed_path(given)
             env.update(child.environment(given, places))
             env.update(hosts.environment(listener) if listener else {})
-            if hosts.are_out_of_reach(env):
-                env.setdefault("PIP_RETRIES", "0")  # it would wait for nine seconds
+            if listener or hosts.are_out_of_reach(env):
+                # It would wait for nine seconds. What a proxy refuses, it refuses again, but a connection may break.
+                env.setdefault("PIP_RETRIES", "1" if listener else "0")
             return env
 
         def directory() -> tuple[str | None, list[str]]:

@@ -175,3 +175,13 @@ def test_a_file_that_is_not_in_a_working_directory_below(own_places: Host, tmp_p
     kernel.run(f"import os; os.chdir({str(tmp_path)!r})")
     assert "[ipybox]" not in kernel.run(f"open({str(tmp_path / 'x')!r})").text("stderr")
     kernel.close()
+
+
+@pytest.mark.parametrize("said", ["403 the connection is rejected", "502 there is no such host"])
+def test_pip_that_is_let_through_to_no_index(host: Host, said: str) -> None:
+    kernel = host.fork(actions=True)
+    pip = f"sh -c 'echo \"OSError(Tunnel connection failed: {said})\" >&2; exit 1' pip install x"
+    told = kernel.run(f"!{pip}").text("stderr")
+    assert "[ipybox] pip was not let through to an index, as it says above. Packages come from outside" in told
+    assert "[ipybox]" not in kernel.run(f"!{pip.replace('exit 1', 'exit 0')}").text("stderr")
+    kernel.close()

@@ -2410,6 +2410,8 @@ MARK = "[ipybox] "
 
 INSTALLS = re.compile(r"\b(?:pip[\d.]*|conda|mamba)\s+(?:-\S+\s+)*install\b|\buv\s+(?:pip\s+install|add)\b")
 NO_NETWORK = "pip reaches no index here: the kernel has no network. "
+NO_PASSAGE = "pip was not let through to an index, as it says above. "
+BY_PROXY = "Tunnel connection failed: "
 WITH_LAYER = "%pip install, without options, has the host fetch packages."
 WITHOUT_LAYER = (
     "Packages come from outside: by the tool install_package of `ipybox mcp`; with `ipybox run --packages DIR`, where "
@@ -2471,8 +2473,12 @@ class Output:
 
 def of_command(command: str, code: int, output: Output) -> str:
     """Lines to show behind the output of a command that has ended; empty: nothing is to be said."""
-    if code and INSTALLS.search(command) and hosts.are_out_of_reach(os.environ):
-        return line(NO_NETWORK + (WITH_LAYER if packages.layer else WITHOUT_LAYER))
+    if code and INSTALLS.search(command):
+        advice = WITH_LAYER if packages.layer else WITHOUT_LAYER
+        if hosts.are_out_of_reach(os.environ):
+            return line(NO_NETWORK + advice)
+        if BY_PROXY in output.end:
+            return line(NO_PASSAGE + advice)
     if "git" in command:
         for said, sentence in OF_GIT:
             if found := said.search(output.end):
@@ -2500,7 +2506,7 @@ def workplace() -> str:
 
 def line(sentence: str) -> str:
     return f"{MARK}{sentence}\n"
-)py", 3954}},
+)py", 4179}},
 {"hooks", {R"py("""Functions of IPython's shell, with what a kernel adds to them."""
 
 from __future__ import annotations
@@ -7731,8 +7737,9 @@ class Supervisor:
                 given["PATH"] = self.closed_path(given)
             env.update(child.environment(given, places))
             env.update(hosts.environment(listener) if listener else {})
-            if hosts.are_out_of_reach(env):
-                env.setdefault("PIP_RETRIES", "0")  # it would wait for nine seconds
+            if listener or hosts.are_out_of_reach(env):
+                # It would wait for nine seconds. What a proxy refuses, it refuses again, but a connection may break.
+                env.setdefault("PIP_RETRIES", "1" if listener else "0")
             return env
 
         def directory() -> tuple[str | None, list[str]]:
@@ -7871,10 +7878,10 @@ def main(end: socket.socket, hello: dict[str, Any], lifeline: list[int]) -> None
         process.die_with_other_end(lifeline[0])
         process.die_with_keeper()
     places.check(hello.get("places", []), end)
-    allowed, between = hello.get("limits", {}), hello.get("walls")
-    if between:
 )py"
-R"py(        # Of each kernel alone: the system counts what is in a namespace among what is in the one around it as well.
+R"py(    allowed, between = hello.get("limits", {}), hello.get("walls")
+    if between:
+        # Of each kernel alone: the system counts what is in a namespace among what is in the one around it as well.
         between["processes"] = allowed.pop("processes", None)
     if hello.get("domain"):
         landlock.is_within_files()
@@ -7910,7 +7917,7 @@ R"py(        # Of each kernel alone: the system counts what is in a namespace am
     supervisor.warm_up = [supervisor.judge_path, *preload.warm_up(kernel)]
     birth = supervisor.serve({**ready, **preload.versions(), "level": kernel.level})
     child.become_kernel(kernel, birth)
-)py", 16591}},
+)py", 16708}},
 {"tools", {R"py("""Calls of MCP tools: ``ToolRunner``, its errors, and what tools answer beside text."""
 
 from __future__ import annotations
