@@ -119,6 +119,10 @@ class Service:
         self.news: deque[tuple[str, dict[str, Any]]] = deque()  # states for the host, with their request
         self.hangup = session.link.socket.fileno()
         self.flushed = 0.0
+        self.poller = select.epoll()  # poll(2) fails when code has lowered the limit of open files
+        for fd in (self.timer.fd, self.bell.fd, interrupts.arrived, self.reminders.timer.fd, *self.pumps):
+            self.poller.register(fd, select.EPOLLIN)
+        self.poller.register(self.hangup, 0)
         threading.Thread(target=self._run, name="ipybox-service", daemon=True).start()
 
     def expect(self) -> None:
@@ -141,12 +145,8 @@ class Service:
     def _run(self) -> None:
         # The main thread may not notice for long that another one took a signal.
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        poller = select.epoll()  # poll(2) fails when code has lowered the limit of open files
-        for fd in (self.timer.fd, self.bell.fd, interrupts.arrived, self.reminders.timer.fd, *self.pumps):
-            poller.register(fd, select.EPOLLIN)
-        poller.register(self.hangup, 0)
         while True:
-            for fd, event in poller.poll():
+            for fd, event in self.poller.poll():
                 if fd == self.timer.fd:
                     self.timer.reset()
                     self._flush()
@@ -159,7 +159,7 @@ class Service:
                 elif event & select.EPOLLIN:
                     self.pumps[fd]()
                 elif fd in self.pumps:
-                    poller.unregister(fd)  # it has no writer any more
+                    self.poller.unregister(fd)  # it has no writer any more
                 else:
                     time.sleep(GRACE)  # the main thread sees the end of file too, unless something keeps it
                     os._exit(0)

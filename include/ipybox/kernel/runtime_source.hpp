@@ -6595,6 +6595,10 @@ class Service:
         self.news: deque[tuple[str, dict[str, Any]]] = deque()  # states for the host, with their request
         self.hangup = session.link.socket.fileno()
         self.flushed = 0.0
+        self.poller = select.epoll()  # poll(2) fails when code has lowered the limit of open files
+        for fd in (self.timer.fd, self.bell.fd, interrupts.arrived, self.reminders.timer.fd, *self.pumps):
+            self.poller.register(fd, select.EPOLLIN)
+        self.poller.register(self.hangup, 0)
         threading.Thread(target=self._run, name="ipybox-service", daemon=True).start()
 
     def expect(self) -> None:
@@ -6617,12 +6621,8 @@ class Service:
     def _run(self) -> None:
         # The main thread may not notice for long that another one took a signal.
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        poller = select.epoll()  # poll(2) fails when code has lowered the limit of open files
-        for fd in (self.timer.fd, self.bell.fd, interrupts.arrived, self.reminders.timer.fd, *self.pumps):
-            poller.register(fd, select.EPOLLIN)
-        poller.register(self.hangup, 0)
         while True:
-            for fd, event in poller.poll():
+            for fd, event in self.poller.poll():
                 if fd == self.timer.fd:
                     self.timer.reset()
                     self._flush()
@@ -6635,7 +6635,7 @@ class Service:
                 elif event & select.EPOLLIN:
                     self.pumps[fd]()
                 elif fd in self.pumps:
-                    poller.unregister(fd)  # it has no writer any more
+                    self.poller.unregister(fd)  # it has no writer any more
                 else:
                     time.sleep(GRACE)  # the main thread sees the end of file too, unless something keeps it
                     os._exit(0)
@@ -6651,7 +6651,7 @@ class Service:
             self.due = False
             self.flush_text()
             self.flushed = time.monotonic()
-)py", 6548}},
+)py", 6573}},
 {"serving", {R"py("""How a kernel serves its host: request by request, whatever code has done to it."""
 
 from __future__ import annotations
