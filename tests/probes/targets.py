@@ -110,7 +110,8 @@ TIME_TO_BE_ENDED = 20
 def place(user: int, python: str, script: str, with_env: bool, with_limits: bool) -> Iterator[Place]:
     """Where other users can enter, and nothing is hidden by itself."""
     (REPOSITORY / "build").mkdir(exist_ok=True)
-    candidates = [REPOSITORY / "build", Path.home(), Path("/opt"), Path("/srv"), Path("/var/lib")]
+    # Landlock opens /opt as a whole.
+    candidates = [REPOSITORY / "build", Path.home(), Path("/srv"), Path("/var/lib"), Path("/opt")]
     base = open_base([directory for directory in candidates if not hidden(directory)])
     with tempfile.TemporaryDirectory(prefix="probes-", dir=base) as name, ExitStack() as until_end:
         made = Place(Path(name), user, python, script)

@@ -10,6 +10,7 @@ import os
 
 import pytest
 from inside.catalogue import all_probes
+from open_interpreter import open_path
 from outcomes import SANDBOXES
 from program import Ended, Program
 from targets import Place, place
@@ -64,7 +65,8 @@ def options(kind: str, made: Place) -> list[str]:
 
 def environment(made: Place) -> dict[str, str]:
     state = made.home / "state"
-    return {"HOME": str(made.home), "XDG_STATE_HOME": str(state), "PYTHONDONTWRITEBYTECODE": "1"}
+    own = {"HOME": str(made.home), "XDG_STATE_HOME": str(state), "PYTHONDONTWRITEBYTECODE": "1"}
+    return own if made.user == os.geteuid() else own | {"PATH": open_path(os.environ["PATH"])}
 
 
 def said(ended: Ended) -> dict[str, str]:

@@ -20,6 +20,7 @@ import pytest
 from inside.catalogue import sibling_probes
 from inside.frame import SECRET
 from inside.siblings import EVIDENCE
+from open_interpreter import open_program
 from outcomes import SIBLINGS
 from program import wait_for
 from targets import REPOSITORY, handle_of, hidden, look_of
@@ -43,7 +44,12 @@ class Runtime:
     """A program that has sessions on one runtime, siblings/host.cpp."""
 
     def __init__(self, root: Path, python: str, user: int, walls: bool) -> None:
-        command = [os.environ["IPYBOX_SIBLINGS"], str(root / "runtime"), python, str(root / "sandbox.json")]
+        command = [
+            open_program(os.environ["IPYBOX_SIBLINGS"]),
+            str(root / "runtime"),
+            python,
+            str(root / "sandbox.json"),
+        ]
         self.process = subprocess.Popen(
             command + ([] if walls else ["open"]),
             stdin=subprocess.PIPE,

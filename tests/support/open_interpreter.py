@@ -58,6 +58,22 @@ def open_program(program: str) -> str:
     return str(copy)
 
 
+@cache
+def open_path(path: str) -> str:
+    """A PATH whose directories of Node packages others can reach: copies live as long as this process."""
+    return ":".join(str(open_packages(Path(directory))) for directory in path.split(":"))
+
+
+def open_packages(programs: Path) -> Path:
+    if programs.parts[-2:] != ("node_modules", ".bin") or not programs.is_dir() or is_open(programs):
+        return programs
+    directory = Path(tempfile.mkdtemp())
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    directory.chmod(0o755)
+    shutil.copytree(programs.parent, directory / "node_modules", symlinks=True, copy_function=link_or_copy)
+    return directory / "node_modules/.bin"
+
+
 @contextmanager
 def open_interpreter(python: str) -> Iterator[str]:
     """The interpreter itself; where others may not execute it, the system's of this version with its packages."""
