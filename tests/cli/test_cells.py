@@ -136,7 +136,7 @@ def test_ipython_syntax(program: Program) -> None:
     ids=["loky", "joblib on multiprocessing", "multiprocessing", "concurrent.futures"],
 )
 def test_pools_of_processes_end_with_their_run(any_sandbox: Program, pool: str) -> None:
-    """Their workers wait for more when the code ends; that is no kernel that did not end."""
+    """Their workers still wait for work when the code ends; the kernel ends all the same, without a word about it."""
     ended = any_sandbox.run("-c", f"from math import sqrt\n{pool}")
     if "No module named 'joblib'" in ended.err:
         pytest.skip("joblib is not installed")

@@ -44,15 +44,20 @@ def open_base(candidates: list[Path]) -> Path:
     pytest.skip("elsewhere: other users can enter none of " + ", ".join(map(str, candidates)))
 
 
+def lasting_directory() -> Path:
+    """A directory that other users can enter, and that lives as long as this process."""
+    directory = Path(tempfile.mkdtemp())
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    directory.chmod(0o755)
+    return directory
+
+
 @cache
 def open_program(program: str) -> str:
     """The program itself; where others may not reach it, a copy that lives as long as this process."""
     if is_open(Path(program)):
         return program
-    directory = Path(tempfile.mkdtemp())
-    atexit.register(shutil.rmtree, directory, ignore_errors=True)
-    directory.chmod(0o755)
-    copy = directory / Path(program).name
+    copy = lasting_directory() / Path(program).name
     shutil.copy(program, copy)
     copy.chmod(0o755)
     return str(copy)
@@ -67,11 +72,9 @@ def open_path(path: str) -> str:
 def open_packages(programs: Path) -> Path:
     if programs.parts[-2:] != ("node_modules", ".bin") or not programs.is_dir() or is_open(programs):
         return programs
-    directory = Path(tempfile.mkdtemp())
-    atexit.register(shutil.rmtree, directory, ignore_errors=True)
-    directory.chmod(0o755)
-    shutil.copytree(programs.parent, directory / "node_modules", symlinks=True, copy_function=link_or_copy)
-    return directory / "node_modules/.bin"
+    packages = lasting_directory() / "node_modules"
+    shutil.copytree(programs.parent, packages, symlinks=True, copy_function=link_or_copy)
+    return packages / ".bin"
 
 
 @contextmanager

@@ -2103,15 +2103,27 @@ class _Finder:
             raise ImportError(why, name=name)
         if states:
             _invalidate_caches()
-        package = _sys.modules.get(f"{__name__}.{server}")
-        if module and package and "__getattr__" in vars(package) and module not in dir(package):
-            try:
-                getattr(package, module)
-            except AttributeError as error:
-                raise ImportError(str(error), name=name) from None
-        known = {*_servers(), *_written()} if not module and states == {} else set()
-        if server not in known and (hint := _hint(server, sorted(known))):
-            raise ImportError(f"there is no MCP server {server!r}{hint}", name=name)
+        refusal = _misspelt_tool(server, module) if module else _misspelt_server(server, states)
+        if refusal:
+            raise ImportError(refusal, name=name)
+
+
+def _misspelt_tool(server: str, tool: str) -> str:
+    """Why there is no such tool; empty: there is one, or its package has not been imported."""
+    package = _sys.modules.get(f"{__name__}.{server}")
+    if package and "__getattr__" in vars(package) and tool not in dir(package):
+        try:
+            getattr(package, tool)
+        except AttributeError as error:
+            return str(error)
+    return ""
+
+
+def _misspelt_server(server: str, states: dict[str, str | None] | None) -> str:
+    """Why there is no such server; empty: there is one, or its name is like that of none."""
+    known = [] if states is None or states else sorted({*_servers(), *_written()})
+    hint = "" if server in known else _hint(server, known)
+    return hint and f"there is no MCP server {server!r}{hint}"
 
 
 _sys.meta_path[:] = [
@@ -2165,7 +2177,7 @@ def _tools(server: str) -> list[_Tool]:
     document = _document(server)
     listed = {tool["name"]: tool for tool in document["tools"]}
     return [_Tool(server, module, listed[name]) for module, name in document["modules"].items()]
-)py", 18612};
+)py", 19006};
 
 } // namespace ipybox::codegen::detail
 // clang-format on

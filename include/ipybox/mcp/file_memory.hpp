@@ -92,6 +92,10 @@ class file_memory {
 
     class collector;
 
+    /// The first file that `before` knows as well, and that is another by this.
+    template <class IsOther>
+    [[nodiscard]] std::string first_other(file_memory const& before, IsOther is_other) const;
+
     [[nodiscard]] bool counts_as_new(std::string const& path) const;
 
     std::map<std::string, print> files_;

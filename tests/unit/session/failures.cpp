@@ -453,7 +453,7 @@ TEST_CASE_METHOD(scripted_box, "session: times at their limits overflow nothing,
 #ifndef IPYBOX_TEST_IS_SANITIZED
 namespace {
 
-/// There is no memory for more bytes than these at once.
+/// Allocations of more bytes fail.
 std::atomic<std::size_t> longest_allocation = std::numeric_limits<std::size_t>::max();
 
 } // namespace

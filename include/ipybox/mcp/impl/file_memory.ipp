@@ -26,6 +26,11 @@ inline bool is_module_by_name(std::filesystem::path const& file) {
     return std::ranges::find(endings, file.extension().string()) != endings.end() || file.filename() == "package.json";
 }
 
+/// A module, or a file that can be executed.
+inline bool is_code(std::filesystem::path const& file) {
+    return is_module_by_name(file) || ::access(file.c_str(), X_OK) == 0;
+}
+
 /// Directories beside a script that no code of it comes from: caches, repositories, packages generated for it.
 inline bool is_passed_over(std::filesystem::path const& directory) {
     static constexpr std::array<std::string_view, 7> names{"__pycache__",        ".git",   ".hg",          "mcptools",
@@ -52,7 +57,7 @@ class file_memory::collector {
     void add_named(std::filesystem::path const& file) {
         if (!reach_.can_change(file)) return;
         add_file(file, true);
-        if (is_module_by_name(file) || ::access(file.c_str(), X_OK) == 0) memory_.decisive_.insert(file.native());
+        if (is_code(file)) memory_.decisive_.insert(file.native());
     }
 
     /// The code in a directory and below it. What lies in the directory itself is imported by its name.
@@ -123,7 +128,7 @@ class file_memory::collector {
                 walk(path, what == content::packages || is_environment(path) ? content::packages : what, depth + 1);
             } else if (what == content::packages) {
                 add_file(path, false);
-            } else if (is_module_by_name(path) || ::access(path.c_str(), X_OK) == 0) {
+            } else if (is_code(path)) {
                 add_file(path, true);
             }
         }
@@ -193,11 +198,22 @@ IPYBOX_DECL std::string file_memory::difference_from(file_memory const& before, 
     return {};
 }
 
-IPYBOX_DECL std::string file_memory::contradiction_to(file_memory const& before) const {
+template <class IsOther>
+std::string file_memory::first_other(file_memory const& before, IsOther is_other) const {
     for (auto const& [path, seen] : files_)
-        if (auto const known = before.files_.find(path); known != before.files_.end() && !seen.is_like(known->second))
+        if (auto const known = before.files_.find(path); known != before.files_.end() && is_other(seen, known->second))
             return path + " has changed";
     return {};
+}
+
+IPYBOX_DECL std::string file_memory::contradiction_to(file_memory const& before) const {
+    return first_other(before, [](print const& seen, print const& known) { return !seen.is_like(known); });
+}
+
+IPYBOX_DECL std::string file_memory::rewritten_since(file_memory const& before) const {
+    return first_other(before, [](print const& seen, print const& known) {
+        return !seen.hash.empty() && !known.hash.empty() && seen.hash != known.hash;
+    });
 }
 
 IPYBOX_DECL std::string file_memory::change_after(::timespec const& time) const {
@@ -209,14 +225,6 @@ IPYBOX_DECL std::string file_memory::change_after(::timespec const& time) const 
             std::pair<long long, long long>(time.tv_sec, time.tv_nsec))
             return path + " has changed";
     }
-    return {};
-}
-
-IPYBOX_DECL std::string file_memory::rewritten_since(file_memory const& before) const {
-    for (auto const& [path, seen] : files_)
-        if (auto const known = before.files_.find(path); known != before.files_.end())
-            if (!seen.hash.empty() && !known->second.hash.empty() && seen.hash != known->second.hash)
-                return path + " has changed";
     return {};
 }
 

@@ -103,7 +103,9 @@ IPYBOX_DECL result<void> start_memory::check(server_params const& server) {
 IPYBOX_DECL result<void> start_memory::check_started(server_params const& server) {
     auto const reach = known_->reach();
     if (server.is_remote() || reach.empty()) return {};
-    auto const now = file_memory::of(files_of(server).code, reach);
+    auto places = files_of(server).code;
+    places.environments.clear(); // of what is installed there no bytes are known
+    auto const now = file_memory::of(places, reach);
     std::scoped_lock const lock(mutex_);
     auto const difference = approved_ ? now.rewritten_since(*approved_) : std::string();
     if (difference.empty()) return {};
