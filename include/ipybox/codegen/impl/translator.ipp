@@ -154,7 +154,12 @@ IPYBOX_DECL python_type translator::values(schema_node const& node, schema_keywo
     texts.is = python_type::form::literal;
     std::vector<python_type> parts;
     constexpr auto as_literal = kinds::string | kinds::null | kinds::boolean | kinds::integer;
-    bool const is_literal = !allowed.empty() && includes(as_literal, accepts) &&
+    // to Python True is 1: a Literal of both takes 1.0 for the one that it has first
+    auto const allows = [&](ordered_json const& value) {
+        return std::find(allowed.begin(), allowed.end(), value) != allowed.end();
+    };
+    bool const is_ambiguous = (allows(true) && allows(1)) || (allows(false) && allows(0));
+    bool const is_literal = !allowed.empty() && includes(as_literal, accepts) && !is_ambiguous &&
                             std::all_of(allowed.begin(), allowed.end(),
                                         [](auto const& value) { return !value.is_number() || exact_integer(value); });
     if (is_literal) {
