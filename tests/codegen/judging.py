@@ -13,9 +13,12 @@ from pydantic import ValidationError
 
 
 def multiple_of(_: Any, step: Any, value: Any, __: Any) -> Iterator[jsonschema.ValidationError]:
-    """The numbers that are written: 1e300 is no multiple of 3, though the nearest number with 53 bits is."""
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and Fraction(str(value)) % Fraction(str(step)):
-        yield jsonschema.ValidationError(f"{value} is not a multiple of {step}")
+    """Of numbers as they are written: 0.3 is a multiple of 0.1."""
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or not Fraction(str(value)) % Fraction(str(step)):
+        return
+    if not Fraction(value) % Fraction(step):
+        raise ValueError(f"{value} is no multiple of {step}, but the nearest number with 53 bits is")
+    yield jsonschema.ValidationError(f"{value} is not a multiple of {step}")
 
 
 EXACT = {"multipleOf": multiple_of}

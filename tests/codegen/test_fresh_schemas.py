@@ -78,7 +78,9 @@ class Generator:
             try:
                 judge = judge_of(document)
                 valid = judge.is_valid(value)
-            except Exception:  # references in a circle have no end to the judge, and some names are keywords to it
+            except (
+                Exception
+            ):  # circles of references have no end to the judge, some names are keywords to it, or it cannot tell
                 continue
             found = difference(params, value, valid, judge)
             if found:

@@ -11,9 +11,12 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <vector>
+
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -105,6 +108,20 @@ TEST_CASE("placeholders: the last of those who share them removes them") {
     CHECK(fs::exists(here.work / ".bashrc"));
     CHECK(fs::exists(here.work / ".git"));
     second.reset();
+    CHECK(here.is_clean());
+}
+
+TEST_CASE("placeholders: are shared under the other name that a second mount or a link gives them") {
+    placed const here;
+    auto const also = here.dir.path() / "also";
+    fs::create_directory_symlink(here.work, also);
+    auto first = here.hold();
+    auto second = here.journal.hold({{also / ".bashrc"}, {also / ".git", guarded_path::kind::directory}});
+    REQUIRE(second);
+    first.reset();
+    CHECK(fs::exists(here.work / ".bashrc"));
+    CHECK(fs::exists(here.work / ".git"));
+    second->reset();
     CHECK(here.is_clean());
 }
 

@@ -155,8 +155,11 @@ inline std::vector<placeholder> living_placeholders(std::filesystem::path const&
     return all;
 }
 
-inline bool holds(std::vector<placeholder> const& all, std::filesystem::path const& path) {
-    return std::ranges::any_of(all, [&](auto const& p) { return p.what.path == path; });
+/// Whether one of them is this file, by its name or, where a directory is mounted twice, by another one.
+inline bool holds(std::vector<placeholder> const& all, placeholder const& file) {
+    return std::ranges::any_of(all, [&](auto const& p) {
+        return p.what.path == file.what.path || (p.inode != 0 && p.inode == file.inode && p.device == file.device);
+    });
 }
 
 /// The placeholders of one sandbox, and the journal that lists them.
@@ -174,7 +177,7 @@ class held_placeholders {
         (void)::unlink(file_.c_str());
         auto const others = living_placeholders(directory_);
         for (auto const& p : last_first(held_))
-            if (!holds(others, p.what.path)) (void)remove_placeholder(p);
+            if (!holds(others, p)) (void)remove_placeholder(p);
     }
 
     result<void> add(placeholder p) {
@@ -260,7 +263,7 @@ IPYBOX_DECL result<placeholder_journal::swept> placeholder_journal::sweep() cons
     each_journal(directory_, [&](auto const& file, std::vector<placeholder> const& listed, bool lives) {
         if (lives) return;
         for (auto const& p : last_first(listed))
-            if (!holds(living, p.what.path) && remove_placeholder(p)) found.removed.push_back(p.what.path);
+            if (!holds(living, p) && remove_placeholder(p)) found.removed.push_back(p.what.path);
         (void)::unlink(file.c_str());
     });
     found.held.reserve(living.size());
@@ -284,8 +287,8 @@ placeholder_journal::hold(std::vector<guarded_path> const& guarded) const {
         auto done = result<void>();
         if (!status)
             done = held->make(wanted);
-        else if (holds(living, wanted.path))
-            done = held->add({wanted, status->st_dev, status->st_ino});
+        else if (placeholder found{wanted, status->st_dev, status->st_ino}; holds(living, found))
+            done = held->add(std::move(found));
         if (!done) return failure(done);
     }
     return std::shared_ptr<void const>(held);
