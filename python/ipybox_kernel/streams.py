@@ -19,6 +19,7 @@ from ipybox_kernel.session import LeanSession
 
 MAX_TEXT = 1 << 20  # bytes of text in one message
 NEWLINE = ord("\n")
+ERRORS = "backslashreplace"
 RAW_TEXT = 512  # longer text travels as a buffer
 PIPE_SIZE = 1 << 20
 
@@ -70,7 +71,7 @@ class Out(io.TextIOWrapper):
 
     def __init__(self, name: str, number: int, streams: Streams) -> None:
         self.channel = Channel(name, number, streams)
-        super().__init__(self.channel, "utf-8", "backslashreplace", newline="\n")
+        super().__init__(self.channel, "utf-8", ERRORS, newline="\n")
         self.streams = streams
         self.capture: Capture | None = None
         self.dirty = False
@@ -88,26 +89,33 @@ class Out(io.TextIOWrapper):
 
         def write(text: str) -> int:
             nonlocal room
+            if len(text) > room:
+                return write_slowly(text)
             try:
                 data = encode(text)
             except UnicodeEncodeError:
                 data = encode(text, "utf-8", str(self.errors))
             if (size := len(data)) > room:
-                return write_slowly(text, data)
+                return write_slowly(text)
             room -= size
             put(data)
             return len(text)
 
-        def write_slowly(text: str, data: bytes) -> int:
+        def write_slowly(text: str) -> int:
             nonlocal room, put
             with interrupts, self.streams.lock:
+                # In parts: fresh memory for a copy of it all is slow. What may fail does so before anything is sent.
+                part = ROOM if self.errors == ERRORS else max(1, len(text))
+                data = encode(text[:part], "utf-8", str(self.errors))
                 if self.dirty:
                     self.flush_text()
                 else:
                     self.streams.switch_to(self)
                 self.dirty = True
-                if len(data) > ROOM:
+                if len(data) > ROOM or len(text) > part:
                     self.channel.write(data)
+                    for start in range(part, len(text), part):
+                        self.channel.write(encode(text[start : start + part], "utf-8", ERRORS))
                     return len(text)
                 self.streams.journal.begin(self.channel.number)
                 put = self.streams.journal.put

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from program import ONE_PIXEL, PATIENCE, Program
+from open_interpreter import ORDINARY_USER, open_directory, open_interpreter, open_path
+from program import ONE_PIXEL, PATIENCE, PYTHON, Program
 from servers import config
 
 #: Speaks the protocol of tmux, and starts no program itself.
@@ -284,6 +285,26 @@ def test_a_pipe_in_the_place_of_gits_settings_holds_up_no_start(any_sandbox: Pro
     os.mkfifo(git / "config")
     ended = any_sandbox.run("-c", "print('runs')")
     assert ended.out == "runs\n", ended.err
+
+
+@pytest.mark.parametrize("key", ["denyRead", "allowRead", "denyWrite"])
+def test_a_path_that_the_user_cannot_reach_costs_no_start(any_sandbox: Program, key: str) -> None:
+    program = any_sandbox
+    with open_directory() as directory, open_interpreter(PYTHON) as python:
+        program.directory = directory / "work"
+        program.directory.mkdir()
+        if os.getuid() == 0:
+            os.chown(program.directory, ORDINARY_USER, ORDINARY_USER)
+            program.user = ORDINARY_USER
+            program.env = {"HOME": str(program.directory), "PATH": open_path(os.environ["PATH"])}
+        closed = directory / "closed"
+        closed.mkdir()
+        rules = {key: [str(closed / "secret")], "allowWrite": ["."]}
+        configuration = program.write("sandbox.json", json.dumps({"filesystem": rules}))
+        closed.chmod(0)
+        ended = program.run("--python", python, "--sandbox-config", configuration, "-c", "print(6 * 7)")
+        closed.chmod(0o700)
+    assert ended.out == "42\n", ended.err
 
 
 #: Starts a program where a directory can be seen at a second place, too.

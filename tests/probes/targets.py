@@ -102,18 +102,22 @@ def hidden(path: Path) -> bool:
     return any(path.is_relative_to(private) for private in ("/tmp", "/var/tmp", "/run", "/dev/shm"))
 
 
+def base() -> Path:
+    """Where other users can enter, and nothing is hidden by itself."""
+    (REPOSITORY / "build").mkdir(exist_ok=True)
+    # Landlock opens /opt as a whole.
+    candidates = [REPOSITORY / "build", Path.home(), Path("/srv"), Path("/var/lib"), Path("/opt")]
+    return open_base([directory for directory in candidates if not hidden(directory)])
+
+
 #: Seconds within which a kernel that exceeds its limits is ended, and more.
 TIME_TO_BE_ENDED = 20
 
 
 @contextmanager
 def place(user: int, python: str, script: str, with_env: bool, with_limits: bool) -> Iterator[Place]:
-    """Where other users can enter, and nothing is hidden by itself."""
-    (REPOSITORY / "build").mkdir(exist_ok=True)
-    # Landlock opens /opt as a whole.
-    candidates = [REPOSITORY / "build", Path.home(), Path("/srv"), Path("/var/lib"), Path("/opt")]
-    base = open_base([directory for directory in candidates if not hidden(directory)])
-    with tempfile.TemporaryDirectory(prefix="probes-", dir=base) as name, ExitStack() as until_end:
+    """A project with targets around it."""
+    with tempfile.TemporaryDirectory(prefix="probes-", dir=base()) as name, ExitStack() as until_end:
         made = Place(Path(name), user, python, script)
         made.root.chmod(0o755)
         write_secrets(made, with_env)

@@ -23,7 +23,7 @@ from inside.siblings import EVIDENCE
 from open_interpreter import open_program
 from outcomes import SIBLINGS
 from program import wait_for
-from targets import REPOSITORY, handle_of, hidden, look_of
+from targets import base, handle_of, look_of
 
 HERE = Path(__file__).parent / "siblings"
 
@@ -85,12 +85,8 @@ class Runtime:
 
 @contextmanager
 def place(user: int) -> Iterator[Path]:
-    """A directory with one for the runtime, where nothing is hidden by itself."""
-    base = REPOSITORY / "build"
-    if hidden(base):
-        base = Path.home()
-    base.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="siblings-", dir=base) as name:
+    """A directory with one for the runtime."""
+    with tempfile.TemporaryDirectory(prefix="siblings-", dir=base()) as name:
         root = Path(name)
         root.chmod(0o755)
         (root / "home").mkdir()

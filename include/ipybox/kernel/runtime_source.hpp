@@ -7213,6 +7213,7 @@ from ipybox_kernel.session import LeanSession
 
 MAX_TEXT = 1 << 20  # bytes of text in one message
 NEWLINE = ord("\n")
+ERRORS = "backslashreplace"
 RAW_TEXT = 512  # longer text travels as a buffer
 PIPE_SIZE = 1 << 20
 
@@ -7264,7 +7265,7 @@ class Out(io.TextIOWrapper):
 
     def __init__(self, name: str, number: int, streams: Streams) -> None:
         self.channel = Channel(name, number, streams)
-        super().__init__(self.channel, "utf-8", "backslashreplace", newline="\n")
+        super().__init__(self.channel, "utf-8", ERRORS, newline="\n")
         self.streams = streams
         self.capture: Capture | None = None
         self.dirty = False
@@ -7282,26 +7283,33 @@ class Out(io.TextIOWrapper):
 
         def write(text: str) -> int:
             nonlocal room
+            if len(text) > room:
+                return write_slowly(text)
             try:
                 data = encode(text)
             except UnicodeEncodeError:
                 data = encode(text, "utf-8", str(self.errors))
             if (size := len(data)) > room:
-                return write_slowly(text, data)
+                return write_slowly(text)
             room -= size
             put(data)
             return len(text)
 
-        def write_slowly(text: str, data: bytes) -> int:
+        def write_slowly(text: str) -> int:
             nonlocal room, put
             with interrupts, self.streams.lock:
+                # In parts: fresh memory for a copy of it all is slow. What may fail does so before anything is sent.
+                part = ROOM if self.errors == ERRORS else max(1, len(text))
+                data = encode(text[:part], "utf-8", str(self.errors))
                 if self.dirty:
                     self.flush_text()
                 else:
                     self.streams.switch_to(self)
                 self.dirty = True
-                if len(data) > ROOM:
+                if len(data) > ROOM or len(text) > part:
                     self.channel.write(data)
+                    for start in range(part, len(text), part):
+                        self.channel.write(encode(text[start : start + part], "utf-8", ERRORS))
                     return len(text)
                 self.streams.journal.begin(self.channel.number)
                 put = self.streams.journal.put
@@ -7533,7 +7541,7 @@ def pieces(data: Any) -> Iterator[memoryview]:
             end -= 1
         yield view[start:end]
         start = end
-)py", 12819}},
+)py", 13334}},
 {"supervisor", {R"py("""The first process in the sandbox: forks kernels, starts programs, and leaves nothing behind."""
 
 from __future__ import annotations

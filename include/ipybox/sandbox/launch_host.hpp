@@ -7,8 +7,13 @@
 
 #include <filesystem>
 #include <memory>
+#include <string_view>
 
 namespace ipybox::detail {
+
+/// The path of an entry; empty where it begins with a home directory that is not known.
+[[nodiscard]] std::filesystem::path spelled_path(std::string_view text, std::filesystem::path const& working_dir,
+                                                 std::filesystem::path const& home);
 
 /// Whether a policy mounts files that other programs take commands from read-only in writable directories.
 enum class deciding_files { open, closed };

@@ -42,7 +42,7 @@ class large_output {
     /// Whether another thread writes a display, or has written it and that was not taken up.
     [[nodiscard]] bool is_being_saved() const noexcept { return saving_ != nullptr; }
 
-    void begin(output_chunk chunk) { pending_.emplace(std::move(chunk)); }
+    void begin(output_chunk chunk);
     void begin(display shown) { pending_.emplace(std::move(shown)); }
 
     /// The message that it came with: its number is seen at the end, and the memory that it takes is in hand until

@@ -42,6 +42,9 @@ class output_recorder {
     /// Text that was printed; what is due is cleared before. \return whether it replaces text of its line
     bool write(std::string_view text);
 
+    /// Makes room for text that is about to be written in pieces.
+    void expect(std::size_t bytes);
+
     /// Writes a slice of what goes to a file. Call it behind each text until there is no more; what is left when the
     /// result is taken is written then.
     [[nodiscard]] bool write_some();

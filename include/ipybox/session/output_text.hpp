@@ -38,6 +38,10 @@ class output_text {
     /// Adds what was printed. Only the last line changes, as long as it is short and `between` has not told of it.
     /// \return whether something of that line was replaced
     bool append(std::string_view text);
+
+    /// Makes room at once for text that comes in several pieces.
+    void expect(std::size_t bytes);
+
     void clear();
 
     /// Whether it ends within a line.

@@ -332,6 +332,14 @@ TEST_CASE("srt: a file of settings of 1 MiB is passed on, and a larger one is no
     CHECK(refusal(longer, here.spec()) == errc::invalid_argument);
 }
 
+TEST_CASE("srt: paths that are left out are not passed on") {
+    auto const settings = with_additions(
+        R"({"filesystem":{"denyRead":["~/a",{"path":"/b","literal":true},"/c"],"allowWrite":["."]},"network":{}})",
+        {.left_out = {"~/a", "/b"}});
+    CHECK(settings.at("filesystem").at("denyRead") == json{"/c"});
+    CHECK(settings.at("filesystem").at("allowWrite") == json{"."});
+}
+
 TEST_CASE("srt: settings that cannot be completed are refused") {
     CHECK(settings_problem("{").starts_with("s.json:1:"));
     CHECK(settings_problem("{}") == "s.json: filesystem and network must be objects");

@@ -13,9 +13,8 @@
 
 namespace ipybox::detail {
 
-/// The path of an entry; empty where it begins with a home directory that is not known.
-inline std::filesystem::path spelled_path(std::string_view text, std::filesystem::path const& working_dir,
-                                          std::filesystem::path const& home) {
+IPYBOX_DECL std::filesystem::path spelled_path(std::string_view text, std::filesystem::path const& working_dir,
+                                               std::filesystem::path const& home) {
     bool const of_home = text == "~" || text.starts_with("~/");
     if (of_home) text.remove_prefix(std::min<std::size_t>(text.size(), 2));
     if (of_home && home.empty()) return {};

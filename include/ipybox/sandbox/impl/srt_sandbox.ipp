@@ -218,6 +218,21 @@ inline std::vector<std::filesystem::path> never_writable(usable_srt const& srt, 
     return paths;
 }
 
+/// Paths of a configuration in directories that the user cannot enter, and so code cannot either. With one of them, srt
+/// 0.0.83 loses what it knows of the working directory, and ends.
+inline std::vector<std::string> unreachable(sandbox_config::file_access const& files,
+                                            std::filesystem::path const& working_dir,
+                                            std::filesystem::path const& home) {
+    std::vector<std::string> found;
+    for (auto const* entries : {&files.deny_read, &files.allow_read, &files.allow_write, &files.deny_write})
+        for (auto const& entry : *entries) {
+            std::error_code ec;
+            (void)std::filesystem::symlink_status(spelled_path(entry.path, working_dir, home), ec);
+            if (ec == std::errc::permission_denied) found.push_back(entry.path);
+        }
+    return found;
+}
+
 /// The additions of a launch to the settings.
 inline srt_additions additions_of(launch_spec const& spec, srt_scene const& scene, usable_srt const& srt,
                                   srt_belongings const& belongings) {
@@ -285,7 +300,9 @@ IPYBOX_DECL result<launch_spec> srt_sandbox::wrap(launch_spec spec) const {
     if (!srt) return failure(srt.error());
     auto belongings = detail::make_belongings(*scene);
     if (!belongings) return failure(belongings);
-    auto const more = detail::additions_of(spec, *scene, *srt, *belongings);
+    auto more = detail::additions_of(spec, *scene, *srt, *belongings);
+    more.left_out =
+        detail::unreachable(document->config.filesystem, scene->working_dir, host->environment().home());
     auto settings = detail::srt_settings(document->text, document->name, more);
     if (!settings) return failure(settings);
 

@@ -7,7 +7,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace ipybox::detail {
 
@@ -26,7 +29,7 @@ class srt_settings_document {
         for (auto const& [list, paths] :
              {std::pair("allowWrite", &more.writable), std::pair("allowRead", &more.readable),
               std::pair("denyWrite", &more.read_only), std::pair("denyRead", &more.hidden)})
-            if (auto added = add((*files)[list], list, *paths); !added) return added;
+            if (auto changed = change((*files)[list], list, more.left_out, *paths); !changed) return changed;
         if (more.unix_sockets) (*network)["allowAllUnixSockets"] = true;
         if (more.user_namespaces) document_["allowNestedUserNamespaces"] = true;
         return {};
@@ -40,10 +43,15 @@ class srt_settings_document {
         return found != document_.end() && found->is_object() ? &*found : nullptr;
     }
 
-    result<void> add(nlohmann::json& list, std::string_view key,
-                     std::vector<std::filesystem::path> const& paths) const {
+    result<void> change(nlohmann::json& list, std::string_view key, std::vector<std::string> const& left_out,
+                        std::vector<std::filesystem::path> const& paths) const {
         if (list.is_null()) list = nlohmann::json::array();
         if (!list.is_array()) return refused("filesystem/" + std::string(key) + " must be a list of paths");
+        auto const is_left_out = [&](nlohmann::json const& entry) {
+            auto const& path = entry.is_object() && entry.contains("path") ? entry.at("path") : entry;
+            return path.is_string() && std::ranges::find(left_out, path.get_ref<std::string const&>()) != left_out.end();
+        };
+        list.erase(std::remove_if(list.begin(), list.end(), is_left_out), list.end());
         for (auto const& path : paths) {
             if (!is_utf8(path.native()))
                 return refused("the path " + path.string() + " is not UTF-8, and srt cannot be told of it; rename it");

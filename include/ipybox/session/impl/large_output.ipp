@@ -18,6 +18,11 @@ namespace ipybox::detail {
 IPYBOX_DECL large_output::saving_display::saving_display(asio::any_io_executor const& executor)
     : wake(executor, asio::steady_timer::time_point::max()) {}
 
+IPYBOX_DECL void large_output::begin(output_chunk chunk) {
+    output_.recorder().expect(chunk.text.size());
+    pending_.emplace(std::move(chunk));
+}
+
 IPYBOX_DECL void large_output::belongs_to(std::uint64_t number, std::shared_ptr<void> in_hand) {
     pending_->number = number;
     pending_->in_hand = std::move(in_hand);

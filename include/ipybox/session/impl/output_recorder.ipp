@@ -54,6 +54,8 @@ IPYBOX_DECL bool output_recorder::write(std::string_view text) {
     return text_->append(text);
 }
 
+IPYBOX_DECL void output_recorder::expect(std::size_t bytes) { text_->expect(bytes); }
+
 /// Puts text on lines of its own.
 IPYBOX_DECL void output_recorder::write_lines(std::string_view text) {
     if (text_->in_line()) text_->append("\n");

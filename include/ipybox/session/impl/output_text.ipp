@@ -68,6 +68,11 @@ IPYBOX_DECL bool output_text::append(std::string_view text) {
     return replaced;
 }
 
+IPYBOX_DECL void output_text::expect(std::size_t bytes) {
+    std::scoped_lock const lock(mutex_);
+    make_room(bytes);
+}
+
 /// The position from which kept text may change: not before the text that readers know, nor within a long line.
 IPYBOX_DECL std::size_t output_text::firm() const noexcept {
     auto const before = cleared_ + left_out_;
