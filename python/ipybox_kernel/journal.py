@@ -9,7 +9,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-ROOM = 128 << 10  # bytes of text
+ROOM = 128 << 10  # characters of text
+LONGEST = 4  # bytes of one in UTF-8
 
 
 class Journal:
@@ -19,7 +20,7 @@ class Journal:
     """
 
     def __init__(self) -> None:
-        self.memory = mmap.mmap(-1, ROOM + mmap.PAGESIZE)
+        self.memory = mmap.mmap(-1, LONGEST * ROOM + mmap.PAGESIZE)
         self.put: Callable[[bytes], object] = self.memory.write
 
     def begin(self, number: int) -> None:

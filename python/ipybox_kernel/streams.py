@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ipybox_kernel.interrupt import interrupts
-from ipybox_kernel.journal import ROOM, Journal
+from ipybox_kernel.journal import LONGEST, ROOM, Journal
 from ipybox_kernel.pipe import Room, available, text_decoder, write_all
 from ipybox_kernel.service import Service
 from ipybox_kernel.session import LeanSession
@@ -89,39 +89,41 @@ class Out(io.TextIOWrapper):
 
         def write(text: str) -> int:
             nonlocal room
-            if len(text) > room:
+            size = len(text)
+            if size > room:
                 return write_slowly(text)
             try:
                 data = encode(text)
             except UnicodeEncodeError:
-                data = encode(text, "utf-8", str(self.errors))
-            if (size := len(data)) > room:
+                return write_slowly(text)
+            if size > room:
                 return write_slowly(text)
             room -= size
             put(data)
-            return len(text)
+            return size
 
         def write_slowly(text: str) -> int:
             nonlocal room, put
+            size = len(text)
             with interrupts, self.streams.lock:
                 # In parts: fresh memory for a copy of it all is slow. What may fail does so before anything is sent.
-                part = ROOM if self.errors == ERRORS else max(1, len(text))
+                part = ROOM if self.errors == ERRORS else max(1, size)
                 data = encode(text[:part], "utf-8", str(self.errors))
                 if self.dirty:
                     self.flush_text()
                 else:
                     self.streams.switch_to(self)
                 self.dirty = True
-                if len(data) > ROOM or len(text) > part:
+                if size > part or len(data) > LONGEST * ROOM:
                     self.channel.write(data)
-                    for start in range(part, len(text), part):
+                    for start in range(part, size, part):
                         self.channel.write(encode(text[start : start + part], "utf-8", ERRORS))
-                    return len(text)
+                    return size
                 self.streams.journal.begin(self.channel.number)
                 put = self.streams.journal.put
-                room = ROOM - len(data)
+                room = max(0, ROOM - max(size, -(-len(data) // LONGEST)))
                 put(data)
-            return len(text)
+            return size
 
         def write_alone(text: str) -> int:
             with interrupts, self.streams.lock:

@@ -34,6 +34,9 @@ class approval_machine {
     [[nodiscard]] std::optional<verdict> on_action(approval_subject const& subject, clock::time_point now,
                                                    std::optional<std::string> const& digest = std::nullopt);
 
+    /// Whether the arguments of an action count: for rules, the policy, or the comparison with what was rejected before.
+    [[nodiscard]] bool reads_arguments(approval_subject const& subject) const;
+
     /// The verdict on an action that a rule denies; none where no rule does.
     [[nodiscard]] std::optional<verdict> denied(approval_subject const& subject) const;
 

@@ -42,6 +42,9 @@ class approval_rules {
     /// Reads a rules file, of at most 1 MiB.
     [[nodiscard]] static result<approval_rules> load(std::filesystem::path const& file);
 
+    /// Whether there are none.
+    [[nodiscard]] bool empty() const noexcept { return book_ == nullptr; }
+
     /// The effect of the rules on an action, and the rule that decided.
     [[nodiscard]] matched_rule judge(approval_subject const& subject) const;
 

@@ -616,6 +616,24 @@ TEST_CASE("gate: while long arguments are read, other requests are decided", "[t
     CHECK(records[2]["arguments"] == json{{"a", 2}});
 }
 
+TEST_CASE("gate: arguments that nobody reads are not built") {
+    int built = 0;
+    auto const call = [&built] {
+        auto made = some_call();
+        made.arguments = ipybox::detail::tool_arguments::built_by([&built] {
+            ++built;
+            return nlohmann::ordered_json::object();
+        });
+        return made;
+    };
+    auto const rules = ipybox::approval_rules::parse(R"({"deny":[{"tool":"pay.*"}]})").value();
+    CHECK(desk({.approve_tool_calls = false}).decide(call(), ipybox::auto_approval{}).accepted());
+    CHECK(built == 0);
+    CHECK(desk({.approve_tool_calls = false, .rules = rules}).decide(call(), ipybox::auto_approval{}).accepted());
+    CHECK(desk(approval_settings()).decide(call(), ipybox::auto_approval{}).accepted());
+    CHECK(built == 2);
+}
+
 TEST_CASE("gate: arguments beyond reading are not asked, nor written down") {
     ipybox::test::scratch_dir const scratch;
     auto const file = scratch.path() / "audit.jsonl";

@@ -172,7 +172,7 @@ IPYBOX_DECL asio::awaitable<verdict> approval_gate::run(std::shared_ptr<state> s
     // Of long arguments this takes seconds, in which the sessions of other executors of this thread go on.
     bool const is_long = shared->arguments && !shared->arguments.is_built();
     std::optional<std::string> digest;
-    if (is_long) {
+    if (is_long && self->machine.reads_arguments(*shared)) {
         auto const work = [shared] { return digest_of(*shared); };
         digest = co_await aside(*self->threads, work);
     }
