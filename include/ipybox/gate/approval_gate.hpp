@@ -97,6 +97,12 @@ class approval_gate {
     [[nodiscard]] std::vector<grant::active> active_grants() const;
 
   private:
+    /// A decision, and who made it.
+    struct answer {
+        decision decided;
+        error::decider by;
+    };
+
     struct request;
     struct undecided;
     struct state;
@@ -104,11 +110,10 @@ class approval_gate {
 
     static asio::awaitable<verdict> run(std::shared_ptr<state> self, approval_subject subject, any_approval policy,
                                         preparation before_asking);
-    [[nodiscard]] static verdict ask_now(state& self, std::shared_ptr<approval_subject const> const& subject,
-                                         any_approval const& policy, std::optional<std::string> const& digest);
-    static asio::awaitable<verdict> ask(std::shared_ptr<state> self, std::shared_ptr<approval_subject const> subject,
-                                        any_approval policy, preparation before_asking,
-                                        std::optional<std::string> digest);
+    [[nodiscard]] static answer ask_now(state& self, std::shared_ptr<approval_subject const> const& subject,
+                                        any_approval const& policy);
+    static asio::awaitable<answer> ask(std::shared_ptr<state> self, std::shared_ptr<approval_subject const> subject,
+                                       any_approval policy, preparation before_asking);
     static asio::awaitable<void> put(any_approval policy, approval_request request, preparation before_asking);
 
     std::shared_ptr<state> state_;

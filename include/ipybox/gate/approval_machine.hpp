@@ -34,6 +34,9 @@ class approval_machine {
     [[nodiscard]] std::optional<verdict> on_action(approval_subject const& subject, clock::time_point now,
                                                    std::optional<std::string> const& digest = std::nullopt);
 
+    /// Whether an action is compared with those that were rejected before.
+    [[nodiscard]] bool compares(approval_subject const& subject) const;
+
     /// Whether the arguments of an action count: for rules, the policy, or the comparison with what was rejected before.
     [[nodiscard]] bool reads_arguments(approval_subject const& subject) const;
 

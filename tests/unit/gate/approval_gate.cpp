@@ -616,6 +616,24 @@ TEST_CASE("gate: while long arguments are read, other requests are decided", "[t
     CHECK(records[2]["arguments"] == json{{"a", 2}});
 }
 
+TEST_CASE("gate: long arguments that were rejected are known again", "[tsan]") {
+    desk d(approval_settings{});
+    auto const call = [](int number) {
+        auto made = some_call();
+        made.cell_id = "cell";
+        made.arguments =
+            ipybox::detail::tool_arguments::built_by([number] { return nlohmann::ordered_json{{"a", number}}; });
+        return made;
+    };
+    auto const reject = [](ipybox::approval_request const&) { return decision::reject("no"); };
+    CHECK(d.decide(call(1), reject).by == error::decider::policy);
+    CHECK(d.decide(call(1), ipybox::auto_approval{}).by == error::decider::repetition);
+    CHECK(d.decide(call(2), ipybox::auto_approval{}).accepted());
+    auto const reject_later = [](ipybox::approval_request request) { request.reject("no"); };
+    CHECK(d.decide(call(3), reject_later).by == error::decider::policy);
+    CHECK(d.decide(call(3), ipybox::auto_approval{}).by == error::decider::repetition);
+}
+
 TEST_CASE("gate: arguments that nobody reads are not built") {
     int built = 0;
     auto const call = [&built] {

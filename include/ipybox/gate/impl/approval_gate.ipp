@@ -96,9 +96,7 @@ struct approval_gate::state {
     std::shared_ptr<undecided> pending = std::make_shared<undecided>();
     std::unique_ptr<side_threads> threads = std::make_unique<side_threads>(); ///< for what is made of long arguments
 
-    static verdict cancelled() {
-        return verdict{decision::reject("the approval was cancelled"), error::decider::cancellation};
-    }
+    static answer cancelled() { return {decision::reject("the approval was cancelled"), error::decider::cancellation}; }
 
     void changed() const {
         if (on_waiting) on_waiting(waiting.size());
@@ -172,9 +170,12 @@ IPYBOX_DECL asio::awaitable<verdict> approval_gate::run(std::shared_ptr<state> s
     // Of long arguments this takes seconds, in which the sessions of other executors of this thread go on.
     bool const is_long = shared->arguments && !shared->arguments.is_built();
     std::optional<std::string> digest;
-    if (is_long && self->machine.reads_arguments(*shared)) {
-        auto const work = [shared] { return digest_of(*shared); };
-        digest = co_await aside(*self->threads, work);
+    auto const make_digest = [shared] { return digest_of(*shared); };
+    if (is_long && self->machine.compares(*shared)) {
+        digest = co_await aside(*self->threads, make_digest);
+    } else if (is_long && self->machine.reads_arguments(*shared)) {
+        auto const build = [shared] { return shared->arguments->size(); };
+        (void)co_await aside(*self->threads, build);
     }
 
     auto const unrecorded = [](error const& why) {
@@ -197,18 +198,22 @@ IPYBOX_DECL asio::awaitable<verdict> approval_gate::run(std::shared_ptr<state> s
         said = self->machine.on_action(*shared, began, digest);
     else
         said = verdict{decision::reject("its arguments nest too deeply"), error::decider::limit};
+    std::optional<answer> made;
     if (!said && policy.decides_at_once() && !before_asking) {
         auto const cancellation = co_await asio::this_coro::cancellation_state;
         bool const cancelled = cancellation.cancelled() != asio::cancellation_type::none;
-        said = cancelled ? self->cancelled() : ask_now(*self, shared, policy, digest);
-    }
-    if (!said) {
-        auto asking = ask(self, shared, std::move(policy), std::move(before_asking), digest);
+        made = cancelled ? self->cancelled() : ask_now(*self, shared, policy);
+    } else if (!said) {
+        auto asking = ask(self, shared, std::move(policy), std::move(before_asking));
         try {
-            said = co_await std::move(asking);
+            made = co_await std::move(asking);
         } catch (std::exception const&) { // cancelled before it began
-            said = self->cancelled();
+            made = self->cancelled();
         }
+    }
+    if (made) {
+        if (is_long && !digest && !made->decided.accepted()) digest = co_await aside(*self->threads, make_digest);
+        said = self->machine.on_answer(*shared, std::move(made->decided), made->by, clock::now(), digest);
     }
     said->waited = clock::now() - began;
 
@@ -222,19 +227,17 @@ IPYBOX_DECL asio::awaitable<verdict> approval_gate::run(std::shared_ptr<state> s
 }
 
 /// Nothing can happen while such a policy decides, so that it has no place among those that wait.
-IPYBOX_DECL verdict approval_gate::ask_now(state& self, std::shared_ptr<approval_subject const> const& subject,
-                                           any_approval const& policy, std::optional<std::string> const& digest) {
+IPYBOX_DECL approval_gate::answer approval_gate::ask_now(state& self,
+                                                         std::shared_ptr<approval_subject const> const& subject,
+                                                         any_approval const& policy) {
     auto made = policy.decide_now(approval_request(subject));
-    if (self.pending->abandoned)
-        return verdict{decision::reject("the executor has ended"), error::decider::cancellation};
-    return self.machine.on_answer(*subject, std::move(made), error::decider::policy, std::chrono::steady_clock::now(),
-                                  digest);
+    if (self.pending->abandoned) return {decision::reject("the executor has ended"), error::decider::cancellation};
+    return {std::move(made), error::decider::policy};
 }
 
-IPYBOX_DECL asio::awaitable<verdict> approval_gate::ask(std::shared_ptr<state> self,
-                                                        std::shared_ptr<approval_subject const> subject,
-                                                        any_approval policy, preparation before_asking,
-                                                        std::optional<std::string> digest) {
+IPYBOX_DECL asio::awaitable<approval_gate::answer> approval_gate::ask(std::shared_ptr<state> self,
+                                                                      std::shared_ptr<approval_subject const> subject,
+                                                                      any_approval policy, preparation before_asking) {
     auto const executor = co_await asio::this_coro::executor;
     auto const asked = std::make_shared<request>(executor, subject->cell_id);
     approval_request wanted(subject);
@@ -266,8 +269,7 @@ IPYBOX_DECL asio::awaitable<verdict> approval_gate::ask(std::shared_ptr<state> s
         } catch (std::exception const&) { cancelled(); } // cancelled before it could wait
     }
     asked->timer.cancel();
-    auto made = asked->awaited->decided().value_or(decision::reject());
-    co_return self->machine.on_answer(*subject, std::move(made), asked->by, std::chrono::steady_clock::now(), digest);
+    co_return answer{asked->awaited->decided().value_or(decision::reject()), asked->by};
 }
 
 IPYBOX_DECL asio::awaitable<void> approval_gate::put(any_approval policy, approval_request request,

@@ -57,9 +57,13 @@ IPYBOX_DECL std::optional<verdict> approval_machine::denied(approval_subject con
     return denial(std::move(matched));
 }
 
-IPYBOX_DECL bool approval_machine::reads_arguments(approval_subject const& subject) const {
+IPYBOX_DECL bool approval_machine::compares(approval_subject const& subject) const {
     auto const has_rejected = [&](cell const& c) { return c.id == subject.cell_id && !c.rejected.empty(); };
-    return !is_switched_off(subject.kind) || !rules_.empty() || std::ranges::any_of(cells_, has_rejected);
+    return !subject.of_application && std::ranges::any_of(cells_, has_rejected);
+}
+
+IPYBOX_DECL bool approval_machine::reads_arguments(approval_subject const& subject) const {
+    return compares(subject) || !rules_.empty() || !is_switched_off(subject.kind);
 }
 
 /// Of the code that asks: whether it may ask at all, and for this.
