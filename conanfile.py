@@ -1,4 +1,4 @@
-"""Conan 2 recipe. The package is header-only; its CMake files are the ones that `cmake --install` writes."""
+"""Conan 2 recipe. The package is what `cmake --install` writes: the compiled library, or with `header_only` the headers."""
 
 import re
 from pathlib import Path
@@ -12,13 +12,13 @@ required_conan_version = ">=2.0"
 
 class IpyboxConan(ConanFile):
     name = "ipybox"
-    description = "Runs Python in a stateful, sandboxed IPython kernel (header-only, C++20)"
+    description = "Runs Python in a stateful, sandboxed IPython kernel (C++20)"
     license = "Apache-2.0"
-    topics = ("python", "ipython", "jupyter", "sandbox", "mcp", "header-only")
-    package_type = "header-library"
+    topics = ("python", "ipython", "jupyter", "sandbox", "mcp")
+    package_type = "library"
     settings = "os", "arch", "compiler", "build_type"
-    options = {"with_zmq": [True, False]}
-    default_options = {"with_zmq": False}
+    options = {"shared": [True, False], "header_only": [True, False], "with_zmq": [True, False]}
+    default_options = {"shared": False, "header_only": False, "with_zmq": False}
     exports_sources = (
         "CMakeLists.txt",
         "LICENSE",
@@ -35,17 +35,24 @@ class IpyboxConan(ConanFile):
         text = (Path(self.recipe_folder) / "include/ipybox/version.hpp").read_text(encoding="utf-8")
         self.version = re.search(r'IPYBOX_VERSION_STRING "([0-9.]+)"', text)[1]
 
+    def configure(self):
+        if self.options.header_only:
+            self.options.rm_safe("shared")
+            self.package_type = "header-library"
+
     def layout(self):
         cmake_layout(self)
 
     def requirements(self):
-        self.requires("asio/[>=1.22 <2]")
-        self.requires("http_parser/[>=2.9 <3]")
-        self.requires("nlohmann_json/[>=3.11 <4]")
-        self.requires("openssl/[>=3.0 <4]")
-        self.requires("tl-expected/[>=1.0 <2]")
+        # the interface names types of these two, so programs compile with the same versions
+        self.requires("asio/[>=1.22 <2]", transitive_headers=True)
+        self.requires("nlohmann_json/[>=3.11 <4]", transitive_headers=True)
+        self.requires("tl-expected/[>=1.0 <2]", transitive_headers=True)
+        # the headers alone have bodies that call these
+        self.requires("http_parser/[>=2.9 <3]", transitive_headers=True, transitive_libs=True)
+        self.requires("openssl/[>=3.0 <4]", transitive_headers=True, transitive_libs=True)
         if self.options.with_zmq:
-            self.requires("cppzmq/[>=4.9 <5]")
+            self.requires("cppzmq/[>=4.9 <5]", transitive_headers=True, transitive_libs=True)
 
     def build_requirements(self):
         self.test_requires("catch2/[>=2.13 <4]")
@@ -56,13 +63,19 @@ class IpyboxConan(ConanFile):
         check_min_cppstd(self, 20)
 
     def package_id(self):
-        self.info.clear()
+        if self.info.options.header_only:
+            self.info.clear()
+            return
+        # ipyboxConfig.cmake compares these to the last digit, and OpenSSL within the library to its major version
+        for name in ("asio", "nlohmann_json", "tl-expected"):
+            self.info.requires[name].full_version_mode()
 
     def generate(self):
         toolchain = CMakeToolchain(self)
         for part in ("CLI", "EXAMPLES", "BENCHMARKS"):
             toolchain.cache_variables[f"IPYBOX_BUILD_{part}"] = False
         toolchain.cache_variables["IPYBOX_BUILD_TESTS"] = self._tests_wanted
+        toolchain.cache_variables["IPYBOX_INSTALL_COMPILED"] = not self.options.header_only
         toolchain.cache_variables["IPYBOX_ZMQ"] = bool(self.options.with_zmq) or self._tests_wanted
         toolchain.generate()
 
@@ -73,6 +86,8 @@ class IpyboxConan(ConanFile):
     def build(self):
         cmake = CMake(self)
         cmake.configure()
+        if not self.options.header_only:
+            cmake.build()
         if self._tests_wanted and can_run(self):
             cmake.build(target="unit_tests")
             cmake.ctest(cli_args=["--label-regex", "fast", "--output-on-failure"])
@@ -85,4 +100,5 @@ class IpyboxConan(ConanFile):
         self.cpp_info.set_property("cmake_find_mode", "none")
         self.cpp_info.builddirs = ["share/cmake/ipybox"]
         self.cpp_info.bindirs = []
-        self.cpp_info.libdirs = []
+        if self.options.header_only:
+            self.cpp_info.libdirs = []

@@ -2,27 +2,31 @@
 # Two components: "development" and "program".
 include(CMakePackageConfigHelpers)
 
-install(TARGETS ipybox EXPORT ipyboxTargets
+set_target_properties(ipybox_header_only PROPERTIES EXPORT_NAME header_only)
+install(TARGETS ipybox_header_only EXPORT ipyboxTargets
   FILE_SET HEADERS COMPONENT development
   FILE_SET bodies COMPONENT development)
 install(EXPORT ipyboxTargets NAMESPACE ipybox:: DESTINATION "${IPYBOX_CMAKE_DIR}" COMPONENT development)
 
 if(IPYBOX_INSTALL_COMPILED)
-  include(cmake/ipyboxInstallCompiled.cmake)
+  include(cmake/ipyboxInstallLibrary.cmake)
 endif()
 
 configure_package_config_file(cmake/ipyboxConfig.cmake.in ipyboxConfig.cmake
   INSTALL_DESTINATION "${IPYBOX_CMAKE_DIR}"
   PATH_VARS CMAKE_INSTALL_INCLUDEDIR
   NO_SET_AND_CHECK_MACRO)
-write_basic_package_version_file(ipyboxConfigVersion.cmake COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
+if(IPYBOX_INSTALL_COMPILED)
+  write_basic_package_version_file(ipyboxConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+else()
+  write_basic_package_version_file(ipyboxConfigVersion.cmake COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
+endif()
 install(
   FILES
     "${CMAKE_CURRENT_BINARY_DIR}/ipyboxConfig.cmake"
     "${CMAKE_CURRENT_BINARY_DIR}/ipyboxConfigVersion.cmake"
     cmake/ipyboxDependencies.cmake
-    cmake/ipyboxCompiled.cmake
-    cmake/ipyboxZmq.cmake
+    cmake/ipyboxLibrary.cmake
   DESTINATION "${IPYBOX_CMAKE_DIR}"
   COMPONENT development)
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DATAROOTDIR}/licenses/ipybox" COMPONENT development)

@@ -23,14 +23,13 @@ language models over MCP. The interpreter needs ipykernel >= 6.29, which Debian 
 does not have: install it with pip into a virtual environment.")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libipybox-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
-set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_ARCHITECTURE all)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
   "libasio-dev (>= 1:1.22), nlohmann-json3-dev (>= 3.11), libexpected-dev, libhttp-parser-dev (>= 2.9), libssl-dev")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_RECOMMENDS "bubblewrap, cmake (>= 3.25)")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SUGGESTS "cppzmq-dev, libzmq3-dev")
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION
-"A header-only C++20 library with a CMake package: find_package(ipybox).
-The component zmq of it needs cppzmq-dev.")
+"A C++20 library, compiled and as headers, with a CMake package:
+find_package(ipybox). The component zmq of it needs cppzmq-dev.")
 
 # The licence is where Debian looks for it.
 foreach(package IN ITEMS program:ipybox development:libipybox-dev)

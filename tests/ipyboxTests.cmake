@@ -188,8 +188,8 @@ endfunction()
 function(ipybox_add_syntax_test name source)
   add_test(NAME ${name}
     COMMAND ${CMAKE_CXX_COMPILER} -std=c++20 -fsyntax-only ${ARGN}
-      "-D$<JOIN:$<TARGET_PROPERTY:ipybox_compiled_zmq,INTERFACE_COMPILE_DEFINITIONS>,;-D>"
-      "-I$<JOIN:$<TARGET_PROPERTY:ipybox_compiled_zmq,INTERFACE_INCLUDE_DIRECTORIES>,;-I>"
+      "-D$<JOIN:$<TARGET_PROPERTY:ipybox_zmq,INTERFACE_COMPILE_DEFINITIONS>,;-D>"
+      "-I$<JOIN:$<TARGET_PROPERTY:ipybox_zmq,INTERFACE_INCLUDE_DIRECTORIES>,;-I>"
       ${source}
     COMMAND_EXPAND_LISTS)
 endfunction()
@@ -221,7 +221,7 @@ endfunction()
 # unit tests' matter.
 function(ipybox_add_headers_alone)
   add_library(headers_alone INTERFACE)
-  target_link_libraries(headers_alone INTERFACE ipybox_zmq $<TARGET_NAME_IF_EXISTS:ipybox_options>)
+  target_link_libraries(headers_alone INTERFACE ipybox_zmq_header_only $<TARGET_NAME_IF_EXISTS:ipybox_options>)
   target_compile_definitions(headers_alone INTERFACE IPYBOX_SEPARATE_COMPILATION)
   add_test(NAME headers_alone
     COMMAND ${IPYBOX_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/headers_alone.py ${CMAKE_CURRENT_BINARY_DIR}/headers_alone

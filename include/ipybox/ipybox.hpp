@@ -2,7 +2,7 @@
 
 /** \file
  * The whole library. `zmq_transport` is part of it where the program is linked with `ipybox::zmq` or
- * `ipybox::compiled_zmq`. Including `executor.hpp` alone is cheaper where the class `executor` is enough.
+ * `ipybox::zmq_header_only`. Including `executor.hpp` alone is cheaper where the class `executor` is enough.
  */
 
 #include <ipybox/approval.hpp>

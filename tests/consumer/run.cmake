@@ -1,8 +1,8 @@
 # Configures, builds and runs the consumer WAY in the directory WORK.
-#   find_package      ipybox is installed first, ipybox::compiled as a library; other flags than those that it was compiled with are refused.
+#   find_package      ipybox is installed first; other flags than those that it was compiled with are refused.
 #                     LIBRARY_BUILD, LIBRARY_COMPILER, LIBRARY_TYPE, LIBRARY_WERROR: where and how the library is compiled;
 #                     LIBRARY_RELEASE_FLAGS, LIBRARY_JOIN_ROOMS: further settings of its build
-#   fetch_content, cpm    out of an archive of the tree
+#   fetch_content, cpm    out of an archive of the tree; COMPILED: a program with a call, and the library
 # FLAGS are further ones for the compiler. With ONLY that target is built and nothing is run. FETCH_DEPS: the dependencies come from source trees, whatever is installed.
 cmake_minimum_required(VERSION 3.25)
 
@@ -41,7 +41,7 @@ if(WAY STREQUAL "find_package")
     -D CMAKE_CXX_COMPILER=${LIBRARY_COMPILER} -D CMAKE_INSTALL_PREFIX=${work}/prefix
     "-DCMAKE_PREFIX_PATH=${PREFIX_PATH}" -D CMAKE_TOOLCHAIN_FILE=${TOOLCHAIN} -D CMAKE_INSTALL_MESSAGE=NEVER
     -D CMAKE_BUILD_TYPE=${LIBRARY_TYPE} -D CMAKE_CXX_FLAGS_DEBUG=-O0 -D CMAKE_COMPILE_WARNING_AS_ERROR=${LIBRARY_WERROR}
-    -D CMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER} -D IPYBOX_INSTALL_COMPILED=ON
+    -D CMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER}
     "-DCMAKE_CXX_FLAGS_RELEASE=${LIBRARY_RELEASE_FLAGS}" -D IPYBOX_JOIN_ROOMS=${LIBRARY_JOIN_ROOMS}
     -D IPYBOX_BUILD_CLI=OFF -D IPYBOX_BUILD_TESTS=OFF -D IPYBOX_BUILD_EXAMPLES=OFF -D IPYBOX_BUILD_BENCHMARKS=OFF)
   run(${CMAKE_COMMAND} --build ${LIBRARY_BUILD} -j 2)
@@ -83,6 +83,10 @@ if(FETCH_DEPS)
     -D FETCHCONTENT_SOURCE_DIR_HTTP_PARSER=${IPYBOX_SOURCE}/.cache/http-parser)
 endif()
 
+if(COMPILED)
+  list(APPEND arguments -D COMPILED=ON -D IPYBOX_JOIN_ROOMS=ON)
+endif()
+
 # What careful projects compile with. As a subdirectory ipybox is no system header: they see its warnings as their own.
 set(warnings "-Werror -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast -Wnon-virtual-dtor \
 -Woverloaded-virtual -Wdouble-promotion -Wformat=2 -Wcast-align -Wimplicit-fallthrough -Wnull-dereference")
@@ -101,9 +105,10 @@ run(${CMAKE_COMMAND} --build ${work}/build -j 2)
 run(${work}/build/consumer)
 
 if(WAY STREQUAL "find_package")
+  run(${work}/build/one_cell)
   run(${CMAKE_COMMAND} ${work}/build -D CMAKE_CXX_FLAGS=-D_GLIBCXX_DEBUG\ -Wfatal-errors)
   execute_process(COMMAND ${CMAKE_COMMAND} --build ${work}/build RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
-  if(status EQUAL 0 OR NOT output MATCHES "_GLIBCXX_DEBUG is not what the installed ipybox::compiled was compiled with")
+  if(status EQUAL 0 OR NOT output MATCHES "_GLIBCXX_DEBUG is not what the installed ipybox was compiled with")
     message(FATAL_ERROR "_GLIBCXX_DEBUG was not refused:\n${output}")
   endif()
 endif()

@@ -1,4 +1,4 @@
-// Header-only and quick to compile, but it needs every library that ipybox::ipybox brings: Asio, nlohmann/json,
+// Header-only and quick to compile, but it needs every library that ipybox::header_only brings: Asio, nlohmann/json,
 // tl::expected, http_parser, libcrypto.
 #include <ipybox/async/thread_reaper.hpp>
 #include <ipybox/core/sha256.hpp>

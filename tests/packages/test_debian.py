@@ -37,7 +37,7 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Packages:
     out = tmp_path_factory.mktemp("packages")
     run(CMAKE.parent / "cpack", "--config", BUILD / "CPackConfig.cmake", "-G", "DEB", "-B", out, cwd=out)
     (program,) = out.glob("ipybox_*.deb")
-    (library,) = out.glob("libipybox-dev_*_all.deb")
+    (library,) = out.glob("libipybox-dev_*.deb")
     for package in (program, library):
         run("dpkg-deb", "--extract", package, out / "root")
     return Packages(program, library, out / "root")
@@ -89,23 +89,24 @@ def test_a_project_finds_the_library(packages: Packages, tmp_path: Path) -> None
         "cmake_minimum_required(VERSION 3.25)\n"
         "project(consumer LANGUAGES CXX)\n"
         "find_package(ipybox 0.1 REQUIRED)\n"
-        f"add_executable(consumer {REPOSITORY}/tests/consumer/small.cpp)\n"
-        "target_link_libraries(consumer PRIVATE ipybox::ipybox)\n"
-        "if(NOT TARGET ipybox::compiled OR TARGET ipybox::zmq)\n"
-        '  message(FATAL_ERROR "ipybox::compiled is missing, or ZeroMQ was looked for")\n'
+        "if(TARGET ipybox::zmq)\n"
+        '  message(FATAL_ERROR "ZeroMQ was looked for")\n'
         "endif()\n"
-        "target_compile_options(ipybox_compiled PRIVATE -fsyntax-only)\n",  # a half of the time
+        f"add_executable(consumer {REPOSITORY}/tests/consumer/one_cell.cpp)\n"
+        "target_link_libraries(consumer PRIVATE ipybox::ipybox)\n"
+        f"add_executable(small {REPOSITORY}/tests/consumer/small.cpp)\n"
+        "target_link_libraries(small PRIVATE ipybox::header_only)\n",
         encoding="utf-8",
     )
-    launcher = os.environ.get("IPYBOX_LAUNCHER", "")
     settings = {
         "CMAKE_PREFIX_PATH": packages.root / "usr",
         "CMAKE_CXX_COMPILER": os.environ["IPYBOX_COMPILER"],
-        "CMAKE_CXX_COMPILER_LAUNCHER": launcher,
+        "CMAKE_CXX_COMPILER_LAUNCHER": os.environ.get("IPYBOX_LAUNCHER", ""),
         "CMAKE_CXX_FLAGS": "-O0",
     }
     run(CMAKE, "-S", tmp_path, "-B", tmp_path / "build", "-G", "Ninja", *(f"-D{k}={v}" for k, v in settings.items()))
     run(CMAKE, "--build", tmp_path / "build")
-    # reads one of the sources of ipybox::compiled, which a project compiles itself
-    run("ninja", "-C", tmp_path / "build", "CMakeFiles/ipybox_compiled.dir/ipybox_compiled/codegen.cpp.o")
-    assert run(tmp_path / "build/consumer").strip().endswith(": right")
+    objects = {file.name for file in (tmp_path / "build").rglob("*.o")}
+    assert objects == {"one_cell.cpp.o", "small.cpp.o"}  # nothing of the library is compiled
+    assert run(tmp_path / "build/consumer", cwd=tmp_path).strip().endswith(": 42")
+    assert run(tmp_path / "build/small").strip().endswith(": right")

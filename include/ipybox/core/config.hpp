@@ -4,7 +4,7 @@
  * Build configuration that every header of the library starts from.
  *
  * Header-only by default. With `IPYBOX_SEPARATE_COMPILATION` the bodies of functions that are not templates are left
- * out of the headers; one translation unit of the program then includes `ipybox/src.hpp` (target `ipybox::compiled`
+ * out of the headers; one translation unit of the program then includes `ipybox/src.hpp` (target `ipybox::ipybox`
  * does it).
  */
 
@@ -51,34 +51,34 @@
 #endif
 
 #ifdef IPYBOX_COMPILED_ASIO
-// Comes with an installed ipybox::compiled, as the macros below do: they say what it was compiled with.
+// Comes with an installed library, as the macros below do: they say what it was compiled with.
 #include <asio/version.hpp>
 #include <nlohmann/json_fwd.hpp>
 #if ASIO_VERSION != IPYBOX_COMPILED_ASIO
 #error                                                                                                                 \
-    "the installed ipybox::compiled was compiled with another version of Asio: install it again, or use ipybox::ipybox"
+    "the installed ipybox was compiled with another version of Asio: install it again, or use ipybox::header_only"
 #endif
 
 #if NLOHMANN_JSON_VERSION_MAJOR != IPYBOX_COMPILED_JSON_MAJOR ||                                                       \
     NLOHMANN_JSON_VERSION_MINOR != IPYBOX_COMPILED_JSON_MINOR ||                                                       \
     NLOHMANN_JSON_VERSION_PATCH != IPYBOX_COMPILED_JSON_PATCH
 #error                                                                                                                 \
-    "the installed ipybox::compiled was compiled with another version of nlohmann/json: install it again, or use ipybox::ipybox"
+    "the installed ipybox was compiled with another version of nlohmann/json: install it again, or use ipybox::header_only"
 #endif
 
 #if defined(_LIBCPP_VERSION) != IPYBOX_COMPILED_LIBCXX
 #error                                                                                                                 \
-    "the installed ipybox::compiled was compiled with another C++ library: choose it with -stdlib, or use ipybox::ipybox"
+    "the installed ipybox was compiled with another C++ library: choose it with -stdlib, or use ipybox::header_only"
 #endif
 
 #if defined(_GLIBCXX_DEBUG) != IPYBOX_COMPILED_GLIBCXX_DEBUG
 #error                                                                                                                 \
-    "_GLIBCXX_DEBUG is not what the installed ipybox::compiled was compiled with: the sizes of containers differ; use ipybox::ipybox"
+    "_GLIBCXX_DEBUG is not what the installed ipybox was compiled with: the sizes of containers differ; use ipybox::header_only"
 #endif
 
 #if defined(_GLIBCXX_USE_CXX11_ABI) && _GLIBCXX_USE_CXX11_ABI != IPYBOX_COMPILED_CXX11_ABI
 #error                                                                                                                 \
-    "_GLIBCXX_USE_CXX11_ABI is not what the installed ipybox::compiled was compiled with: std::string differs; use ipybox::ipybox"
+    "_GLIBCXX_USE_CXX11_ABI is not what the installed ipybox was compiled with: std::string differs; use ipybox::header_only"
 #endif
 #endif
 

@@ -1,12 +1,22 @@
-#include <ipybox/core/sha256.hpp>
-#include <ipybox/sandbox/sandbox_config.hpp>
+// A program with a call: of ipybox it compiles its own few lines.
+#include <ipybox/executor.hpp>
 #include <ipybox/version.hpp>
 
-#include <cstdio>
+#include <iostream>
 
 int main() {
-    auto const config =
-        ipybox::sandbox_config::parse(R"({"network": {"allowedDomains": ["example.com"]}})", "a configuration");
-    std::printf("ipybox %s: %s\n", ipybox::version::text, ipybox::sha256_hex("abc").c_str());
-    return config ? 0 : 1;
+    ipybox::executor box;
+    auto const result = box.execute("print(6 * 7)");
+    std::cout << "ipybox " << ipybox::version::text << ": ";
+    if (result) {
+        std::cout << result->text << '\n';
+        return result->text == "42" ? 0 : 1;
+    }
+    std::cout << result.error() << '\n';
+    // Where a package is tested, there may be neither IPython nor bubblewrap.
+    auto const why = result.error().code();
+    return why == ipybox::errc::python_not_found || why == ipybox::errc::ipykernel_missing ||
+                   why == ipybox::errc::sandbox_unavailable
+               ? 0
+               : 1;
 }

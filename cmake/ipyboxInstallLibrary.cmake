@@ -1,4 +1,4 @@
-# IPYBOX_INSTALL_COMPILED: ipybox::compiled as a library of its own, static or (BUILD_SHARED_LIBS) shared. What it was compiled with goes along:
+# IPYBOX_INSTALL_COMPILED: ipybox::ipybox as a library that is compiled, static or (BUILD_SHARED_LIBS) shared. What it was compiled with goes along:
 # ipybox/core/config.hpp compares it in every source file that includes ipybox.
 set(ipybox_compiled_with ASIO JSON_MAJOR JSON_MINOR JSON_PATCH CXX11_ABI GLIBCXX_DEBUG LIBCXX)
 file(WRITE "${CMAKE_CURRENT_BINARY_DIR}/compiled_with.cpp" [[
@@ -33,25 +33,23 @@ try_compile(ipybox_compiled_with_known "${CMAKE_CURRENT_BINARY_DIR}/compiled_wit
   COPY_FILE "${CMAKE_CURRENT_BINARY_DIR}/compiled_with.a")
 unset(CMAKE_TRY_COMPILE_TARGET_TYPE)
 if(NOT ipybox_compiled_with_known)
-  message(FATAL_ERROR "could not find out which Asio and nlohmann/json ipybox::compiled is compiled with:\n${output}")
+  message(FATAL_ERROR "could not find out which Asio and nlohmann/json ipybox is compiled with:\n${output}")
 endif()
 file(STRINGS "${CMAKE_CURRENT_BINARY_DIR}/compiled_with.a" text REGEX "compiled with \\[")
 string(REGEX REPLACE ".*compiled with \\[([0-9,]+)\\].*" "\\1" text "${text}")
 string(REPLACE "," ";" ipybox_values "${text}")
 foreach(name value IN ZIP_LISTS ipybox_compiled_with ipybox_values)
-  target_compile_definitions(ipybox_compiled INTERFACE $<INSTALL_INTERFACE:IPYBOX_COMPILED_${name}=${value}>)
+  target_compile_definitions(ipybox INTERFACE $<INSTALL_INTERFACE:IPYBOX_COMPILED_${name}=${value}>)
 endforeach()
 
-set(ipybox_installed_libraries ipybox_compiled)
-set_target_properties(ipybox_compiled PROPERTIES EXPORT_NAME compiled)
-install(TARGETS ipybox_compiled EXPORT ipyboxCompiledTargets COMPONENT development)
-install(EXPORT ipyboxCompiledTargets NAMESPACE ipybox:: DESTINATION "${IPYBOX_CMAKE_DIR}" COMPONENT development)
-if(TARGET ipybox_compiled_zmq)
-  list(APPEND ipybox_installed_libraries ipybox_compiled_zmq)
-  set_target_properties(ipybox_compiled_zmq PROPERTIES EXPORT_NAME compiled_zmq)
+set(ipybox_installed_libraries ipybox)
+install(TARGETS ipybox EXPORT ipyboxLibraryTargets COMPONENT development)
+install(EXPORT ipyboxLibraryTargets NAMESPACE ipybox:: DESTINATION "${IPYBOX_CMAKE_DIR}" COMPONENT development)
+if(TARGET ipybox_zmq)
+  list(APPEND ipybox_installed_libraries ipybox_zmq)
   set_target_properties(ipybox_zmq PROPERTIES EXPORT_NAME zmq)
-  install(TARGETS ipybox_compiled_zmq ipybox_zmq EXPORT ipyboxCompiledZmqTargets COMPONENT development)
-  install(EXPORT ipyboxCompiledZmqTargets NAMESPACE ipybox:: DESTINATION "${IPYBOX_CMAKE_DIR}" COMPONENT development)
+  install(TARGETS ipybox_zmq EXPORT ipyboxZmqTargets COMPONENT development)
+  install(EXPORT ipyboxZmqTargets NAMESPACE ipybox:: DESTINATION "${IPYBOX_CMAKE_DIR}" COMPONENT development)
 endif()
 set_target_properties(${ipybox_installed_libraries} PROPERTIES
   EXCLUDE_FROM_ALL OFF

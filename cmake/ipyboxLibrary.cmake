@@ -1,5 +1,7 @@
-# ipybox::compiled: the library with its bodies compiled once, by the project that uses it, with its compiler and flags.
-# ipybox::compiled_zmq: the same with the component zmq.
+# ipybox::ipybox: the library with its bodies compiled once. Where it is not installed so, the project that uses it does that.
+# ipybox::zmq: its component with zmq_transport.
+# ipybox::header_only and ipybox::zmq_header_only are the same as headers: each source file that includes one compiles the bodies.
+#
 # Several translation units, each written here from the lines of src.hpp for a few rooms, so that they compile side by
 # side. Each instantiates the templates of Asio and JSON anew: one a room would take 1.5 times as long in all. With
 # IPYBOX_JOIN_ROOMS they are two, which take equally long.
@@ -49,17 +51,17 @@ function(ipybox_write_rooms sources zmq_source)
   endforeach()
   list(REMOVE_DUPLICATES names)
   foreach(name IN LISTS names)
-    set(source "${CMAKE_CURRENT_BINARY_DIR}/ipybox_compiled/${name}.cpp")
+    set(source "${CMAKE_CURRENT_BINARY_DIR}/ipybox_sources/${name}.cpp")
     file(CONFIGURE OUTPUT "${source}" CONTENT "${bodies_of_${name}}" @ONLY)
     list(APPEND written "${source}")
   endforeach()
   # Those that were written with other rooms; the linter reads all that are there.
-  file(GLOB stale "${CMAKE_CURRENT_BINARY_DIR}/ipybox_compiled/*.cpp")
+  file(GLOB stale "${CMAKE_CURRENT_BINARY_DIR}/ipybox_sources/*.cpp")
   list(REMOVE_ITEM stale ${written})
   if(stale)
     file(REMOVE ${stale})
   endif()
-  set(zmq "${CMAKE_CURRENT_BINARY_DIR}/ipybox_compiled/zmq.cpp")
+  set(zmq "${CMAKE_CURRENT_BINARY_DIR}/ipybox_sources/zmq.cpp")
   list(REMOVE_ITEM written "${zmq}")
   set(${sources} "${written}" PARENT_SCOPE)
   set(${zmq_source} "${zmq}" PARENT_SCOPE)
@@ -77,31 +79,41 @@ function(ipybox_set_compiled_options library)
     $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage -Wno-mismatched-new-delete>)
 endfunction()
 
-# An installed library (IPYBOX_INSTALL_COMPILED) has targets of its own, and may be a shared one.
+# A library that is installed has targets of its own, and may be a shared one.
 set(ipybox_library_type STATIC)
-if(IPYBOX_INSTALL_COMPILED AND BUILD_SHARED_LIBS)
+if(IPYBOX_INSTALL AND IPYBOX_INSTALL_COMPILED AND BUILD_SHARED_LIBS)
   set(ipybox_library_type SHARED)
 endif()
-if(NOT TARGET ipybox::compiled OR (TARGET ipybox::zmq AND NOT TARGET ipybox::compiled_zmq))
+if(NOT TARGET ipybox::ipybox OR (IPYBOX_WANT_ZMQ AND NOT TARGET ipybox::zmq))
   ipybox_write_rooms(ipybox_room_sources ipybox_zmq_source)
 endif()
 
-if(NOT TARGET ipybox::compiled)
-  add_library(ipybox_compiled ${ipybox_library_type} EXCLUDE_FROM_ALL ${ipybox_room_sources})
-  add_library(ipybox::compiled ALIAS ipybox_compiled)
-  target_compile_definitions(ipybox_compiled PUBLIC IPYBOX_SEPARATE_COMPILATION)
-  target_link_libraries(ipybox_compiled PUBLIC ipybox::ipybox)
-  ipybox_set_compiled_options(ipybox_compiled)
-  if(TARGET ipybox::zmq)
+if(NOT TARGET ipybox::ipybox)
+  add_library(ipybox ${ipybox_library_type} EXCLUDE_FROM_ALL ${ipybox_room_sources})
+  add_library(ipybox::ipybox ALIAS ipybox)
+  target_compile_definitions(ipybox PUBLIC IPYBOX_SEPARATE_COMPILATION)
+  target_link_libraries(ipybox PUBLIC ipybox::header_only)
+  ipybox_set_compiled_options(ipybox)
+  if(IPYBOX_WANT_ZMQ)
     # library_versions() names ZeroMQ; its headers alone are needed for that
-    target_compile_definitions(ipybox_compiled PRIVATE IPYBOX_ZMQ)
-    target_include_directories(ipybox_compiled SYSTEM PRIVATE $<TARGET_PROPERTY:ipybox::cppzmq,INTERFACE_INCLUDE_DIRECTORIES>)
+    ipybox_source_of(app ipybox_app_source)
+    set_source_files_properties("${CMAKE_CURRENT_BINARY_DIR}/ipybox_sources/${ipybox_app_source}.cpp" PROPERTIES
+      COMPILE_DEFINITIONS IPYBOX_ZMQ)
+    target_include_directories(ipybox SYSTEM PRIVATE $<TARGET_PROPERTY:ipybox::cppzmq,INTERFACE_INCLUDE_DIRECTORIES>)
   endif()
 endif()
 
-if(TARGET ipybox::zmq AND NOT TARGET ipybox::compiled_zmq)
-  add_library(ipybox_compiled_zmq ${ipybox_library_type} EXCLUDE_FROM_ALL ${ipybox_zmq_source})
-  add_library(ipybox::compiled_zmq ALIAS ipybox_compiled_zmq)
-  target_link_libraries(ipybox_compiled_zmq PUBLIC ipybox::compiled ipybox::zmq)
-  ipybox_set_compiled_options(ipybox_compiled_zmq)
+if(IPYBOX_WANT_ZMQ AND NOT TARGET ipybox::zmq)
+  add_library(ipybox_zmq ${ipybox_library_type} EXCLUDE_FROM_ALL ${ipybox_zmq_source})
+  add_library(ipybox::zmq ALIAS ipybox_zmq)
+  target_compile_definitions(ipybox_zmq PUBLIC IPYBOX_ZMQ) # ipybox.hpp includes zmq_transport.hpp
+  target_link_libraries(ipybox_zmq PUBLIC ipybox::ipybox ipybox::cppzmq)
+  ipybox_set_compiled_options(ipybox_zmq)
+endif()
+
+if(IPYBOX_WANT_ZMQ AND NOT TARGET ipybox::zmq_header_only)
+  add_library(ipybox_zmq_header_only INTERFACE)
+  add_library(ipybox::zmq_header_only ALIAS ipybox_zmq_header_only)
+  target_compile_definitions(ipybox_zmq_header_only INTERFACE IPYBOX_ZMQ)
+  target_link_libraries(ipybox_zmq_header_only INTERFACE ipybox::header_only ipybox::cppzmq)
 endif()
