@@ -1,4 +1,4 @@
-"""Conan 2 recipe. The package is what `cmake --install` writes: the compiled library, or with `header_only` the headers."""
+"""Conan 2 recipe. The package is what `cmake --install` writes: the library, or with `header_only` the headers alone."""
 
 import re
 from pathlib import Path

@@ -55,8 +55,7 @@
 #include <asio/version.hpp>
 #include <nlohmann/json_fwd.hpp>
 #if ASIO_VERSION != IPYBOX_COMPILED_ASIO
-#error                                                                                                                 \
-    "the installed ipybox was compiled with another version of Asio: install it again, or use ipybox::header_only"
+#error "the installed ipybox was compiled with another version of Asio: install it again, or use ipybox::header_only"
 #endif
 
 #if NLOHMANN_JSON_VERSION_MAJOR != IPYBOX_COMPILED_JSON_MAJOR ||                                                       \
@@ -67,8 +66,7 @@
 #endif
 
 #if defined(_LIBCPP_VERSION) != IPYBOX_COMPILED_LIBCXX
-#error                                                                                                                 \
-    "the installed ipybox was compiled with another C++ library: choose it with -stdlib, or use ipybox::header_only"
+#error "the installed ipybox was compiled with another C++ library: choose it with -stdlib, or use ipybox::header_only"
 #endif
 
 #if defined(_GLIBCXX_DEBUG) != IPYBOX_COMPILED_GLIBCXX_DEBUG
