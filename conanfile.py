@@ -1,4 +1,4 @@
-"""Conan 2 recipe. The package is what `cmake --install` writes: the library, or with `header_only` the headers alone."""
+"""Conan 2 recipe. The package is what `cmake --install` writes: the library, or, with `header_only`, its headers."""
 
 import re
 from pathlib import Path
