@@ -16,7 +16,8 @@ LONGEST = 4  # bytes of one in UTF-8
 class Journal:
     """Text of one stream at a time, behind a byte that is the descriptor of the stream, or 0 while there is none.
 
-    Behind the text there are zeros. Text of one call of `put` is there as a whole.
+    Behind the text there are zeros, so that NUL characters at its end are not kept. Text of one call of `put` is there
+    as a whole.
     """
 
     def __init__(self) -> None:

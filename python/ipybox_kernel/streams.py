@@ -85,10 +85,12 @@ class Out(io.TextIOWrapper):
         No call stands between the look at the room and `put`: no other thread runs between them from Python 3.11 on.
         Before, it may behind any jump, and each call holds the lock.
         """
-        encode, put, room = str.encode, self.streams.journal.put, 0
+        encode, exactly, put, room = str.encode, str.__str__, self.streams.journal.put, 0
 
         def write(text: str) -> int:
             nonlocal room
+            if type(text) is not str:
+                text = exactly(text)
             size = len(text)
             if size > room:
                 return write_slowly(text)
@@ -108,7 +110,7 @@ class Out(io.TextIOWrapper):
             with interrupts, self.streams.lock:
                 # In parts: fresh memory for a copy of it all is slow. What may fail does so before anything is sent.
                 part = ROOM if self.errors == ERRORS else max(1, size)
-                data = encode(text[:part], "utf-8", str(self.errors))
+                data = self.encoded(text[:part])
                 if self.dirty:
                     self.flush_text()
                 else:
@@ -117,7 +119,7 @@ class Out(io.TextIOWrapper):
                 if size > part or len(data) > LONGEST * ROOM:
                     self.channel.write(data)
                     for start in range(part, size, part):
-                        self.channel.write(encode(text[start : start + part], "utf-8", ERRORS))
+                        self.channel.write(self.encoded(text[start : start + part]))
                     return size
                 self.streams.journal.begin(self.channel.number)
                 put = self.streams.journal.put
@@ -134,6 +136,13 @@ class Out(io.TextIOWrapper):
             room = 0
 
         return write if sys.version_info >= (3, 11) else write_alone, close_room
+
+    def encoded(self, text: str) -> bytes:
+        """The text in UTF-8, of bytes that are none the replacement character: surrogates may stand for such."""
+        try:
+            return text.encode()
+        except UnicodeEncodeError:
+            return text.encode("utf-8", str(self.errors)).decode("utf-8", "replace").encode()
 
     def flush(self) -> None:
         """Sends what is pending here and in the pipe."""

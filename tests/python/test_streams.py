@@ -333,3 +333,37 @@ def test_text_is_kept_where_another_thread_sends_in_the_midst_of_a_write(kernel:
         sys.setswitchinterval(0.005)
     """
     assert kernel.run(code, timeout=120).text() == "".join(f"line {number}\n" for number in range(20_000))
+
+
+@pytest.mark.parametrize("errors", ["surrogateescape", "surrogatepass"])
+@pytest.mark.parametrize("size", [1, 200_000])
+def test_bytes_that_surrogates_stand_for_lose_no_text(kernel: Kernel, errors: str, size: int) -> None:
+    code = f"import sys\nsys.stdout.reconfigure(errors={errors!r})\nprint('before')\nprint('a\\udcff' * {size})\nprint('behind')"
+    result = kernel.run(code)
+    assert not result.error
+    first, text, last = result.text().splitlines()
+    assert (first, last) == ("before", "behind")
+    assert text.count("a") == size
+    assert set(text) == {"a", "\ufffd"}
+
+
+def test_a_string_that_counts_otherwise_is_printed_as_it_is(kernel: Kernel) -> None:
+    code = """
+        import sys
+        class Visible(str):
+            def __len__(self): return 1
+            def __getitem__(self, at): return "other"
+        for size in 10, 700_000:
+            print(sys.stdout.write(Visible("A" * size)))
+    """
+    assert kernel.run(code).text() == "A" * 10 + "10\n" + "A" * 700_000 + "700000\n"
+
+
+@pytest.mark.parametrize("character", ["a", "ä", "€", "😀", "\udc80"])
+def test_texts_around_the_bounds(kernel: Kernel, character: str) -> None:
+    bounds = (32 << 10, 128 << 10, 256 << 10, MIB)
+    sizes = [bound + more for bound in bounds for more in (-1, 0, 1)]
+    result = kernel.run(f"for size in {sizes}: print({character!a} * size)")
+    shown = character.encode("utf-8", "backslashreplace").decode()
+    assert [len(line) for line in result.text().splitlines()] == [size * len(shown) for size in sizes]
+    assert set(result.text()) == {*shown, "\n"}

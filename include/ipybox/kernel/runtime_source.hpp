@@ -3221,17 +3221,19 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-ROOM = 128 << 10  # bytes of text
+ROOM = 128 << 10  # characters of text
+LONGEST = 4  # bytes of one in UTF-8
 
 
 class Journal:
     """Text of one stream at a time, behind a byte that is the descriptor of the stream, or 0 while there is none.
 
-    Behind the text there are zeros. Text of one call of `put` is there as a whole.
+    Behind the text there are zeros, so that NUL characters at its end are not kept. Text of one call of `put` is there
+    as a whole.
     """
 
     def __init__(self) -> None:
-        self.memory = mmap.mmap(-1, ROOM + mmap.PAGESIZE)
+        self.memory = mmap.mmap(-1, LONGEST * ROOM + mmap.PAGESIZE)
         self.put: Callable[[bytes], object] = self.memory.write
 
     def begin(self, number: int) -> None:
@@ -3290,7 +3292,7 @@ class Leftovers:
         """Lets go of the pipes."""
         for end in self.ends:
             os.close(end)
-)py", 2554}},
+)py", 2658}},
 {"kernel", {R"py("""The kernel: ipykernel's, with everything between it and the host replaced."""
 
 from __future__ import annotations
@@ -7206,7 +7208,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ipybox_kernel.interrupt import interrupts
-from ipybox_kernel.journal import ROOM, Journal
+from ipybox_kernel.journal import LONGEST, ROOM, Journal
 from ipybox_kernel.pipe import Room, available, text_decoder, write_all
 from ipybox_kernel.service import Service
 from ipybox_kernel.session import LeanSession
@@ -7279,43 +7281,47 @@ class Out(io.TextIOWrapper):
         No call stands between the look at the room and `put`: no other thread runs between them from Python 3.11 on.
         Before, it may behind any jump, and each call holds the lock.
         """
-        encode, put, room = str.encode, self.streams.journal.put, 0
+        encode, exactly, put, room = str.encode, str.__str__, self.streams.journal.put, 0
 
         def write(text: str) -> int:
             nonlocal room
-            if len(text) > room:
+            if type(text) is not str:
+                text = exactly(text)
+            size = len(text)
+            if size > room:
                 return write_slowly(text)
             try:
                 data = encode(text)
             except UnicodeEncodeError:
-                data = encode(text, "utf-8", str(self.errors))
-            if (size := len(data)) > room:
+                return write_slowly(text)
+            if size > room:
                 return write_slowly(text)
             room -= size
             put(data)
-            return len(text)
+            return size
 
         def write_slowly(text: str) -> int:
             nonlocal room, put
+            size = len(text)
             with interrupts, self.streams.lock:
                 # In parts: fresh memory for a copy of it all is slow. What may fail does so before anything is sent.
-                part = ROOM if self.errors == ERRORS else max(1, len(text))
-                data = encode(text[:part], "utf-8", str(self.errors))
+                part = ROOM if self.errors == ERRORS else max(1, size)
+                data = self.encoded(text[:part])
                 if self.dirty:
                     self.flush_text()
                 else:
                     self.streams.switch_to(self)
                 self.dirty = True
-                if len(data) > ROOM or len(text) > part:
+                if size > part or len(data) > LONGEST * ROOM:
                     self.channel.write(data)
-                    for start in range(part, len(text), part):
-                        self.channel.write(encode(text[start : start + part], "utf-8", ERRORS))
-                    return len(text)
+                    for start in range(part, size, part):
+                        self.channel.write(self.encoded(text[start : start + part]))
+                    return size
                 self.streams.journal.begin(self.channel.number)
                 put = self.streams.journal.put
-                room = ROOM - len(data)
+                room = max(0, ROOM - max(size, -(-len(data) // LONGEST)))
                 put(data)
-            return len(text)
+            return size
 
         def write_alone(text: str) -> int:
             with interrupts, self.streams.lock:
@@ -7326,6 +7332,13 @@ class Out(io.TextIOWrapper):
             room = 0
 
         return write if sys.version_info >= (3, 11) else write_alone, close_room
+
+    def encoded(self, text: str) -> bytes:
+        """The text in UTF-8, of bytes that are none the replacement character: surrogates may stand for such."""
+        try:
+            return text.encode()
+        except UnicodeEncodeError:
+            return text.encode("utf-8", str(self.errors)).decode("utf-8", "replace").encode()
 
     def flush(self) -> None:
         """Sends what is pending here and in the pipe."""
@@ -7541,7 +7554,7 @@ def pieces(data: Any) -> Iterator[memoryview]:
             end -= 1
         yield view[start:end]
         start = end
-)py", 13334}},
+)py", 13772}},
 {"supervisor", {R"py("""The first process in the sandbox: forks kernels, starts programs, and leaves nothing behind."""
 
 from __future__ import annotations
