@@ -26,6 +26,7 @@ VARIABLES = {
 
 #: Directories at home whose entries can be read under these names, too: what is there is not fetched again.
 KNOWN = {
+    ".config/matplotlib": "config/matplotlib",  # itself a place to write to, and so not one of those of the next
     ".config": "config",
     ".local/share": "data",
     ".cache/huggingface/hub": "cache/huggingface/hub",
@@ -78,7 +79,7 @@ def make(place: str, home: str) -> dict[str, str]:
         os.makedirs(place, 0o700, exist_ok=True)
         if os.lstat(place).st_uid != os.getuid():
             return {}
-        for name in ("cache", "config", "data/nltk_data", "state"):
+        for name in ("cache", "config/matplotlib", "data/nltk_data", "state"):
             os.makedirs(os.path.join(place, name), exist_ok=True)
         for source, target in KNOWN.items():
             link(os.path.join(home, source), os.path.join(place, target))

@@ -69,3 +69,14 @@ def test_large_directories_are_left_out_and_a_place_that_cannot_be_made_is_none(
     assert not Path(found["XDG_CACHE_HOME"], "huggingface").exists()
     (tmp_path / "file").write_text("")
     assert caches.Caches(str(tmp_path / "file/below"), True).variables({"HOME": str(home)}) == {}
+
+
+@pytest.mark.parametrize("settings", [[], ["matplotlibrc"]])
+def test_matplotlib_can_write_beside_the_settings_of_the_user(tmp_path: Path, home: Path, settings: list[str]) -> None:
+    (home / ".config/matplotlib").mkdir()
+    for name in settings:
+        (home / ".config/matplotlib" / name).write_text(name)
+    found = caches.Caches(str(tmp_path / "private"), True).variables({"HOME": str(home)})
+    place = Path(found["XDG_CONFIG_HOME"], "matplotlib")
+    assert not place.is_symlink()  # which it would resolve, and find that it cannot write there
+    assert sorted(os.listdir(place)) == settings

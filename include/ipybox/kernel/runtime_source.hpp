@@ -1260,6 +1260,7 @@ VARIABLES = {
 
 #: Directories at home whose entries can be read under these names, too: what is there is not fetched again.
 KNOWN = {
+    ".config/matplotlib": "config/matplotlib",  # itself a place to write to, and so not one of those of the next
     ".config": "config",
     ".local/share": "data",
     ".cache/huggingface/hub": "cache/huggingface/hub",
@@ -1312,7 +1313,7 @@ def make(place: str, home: str) -> dict[str, str]:
         os.makedirs(place, 0o700, exist_ok=True)
         if os.lstat(place).st_uid != os.getuid():
             return {}
-        for name in ("cache", "config", "data/nltk_data", "state"):
+        for name in ("cache", "config/matplotlib", "data/nltk_data", "state"):
             os.makedirs(os.path.join(place, name), exist_ok=True)
         for source, target in KNOWN.items():
             link(os.path.join(home, source), os.path.join(place, target))
@@ -1350,7 +1351,7 @@ def copy_fonts(source: str, target: str) -> None:
     os.makedirs(target)
     for name in lists:
         shutil.copy(os.path.join(source, name), target)
-)py", 4807}},
+)py", 4932}},
 {"cells", {R"py("""Cells by name: what tracebacks and warnings call them, and their text as it was written."""
 
 from __future__ import annotations
