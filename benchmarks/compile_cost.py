@@ -14,6 +14,8 @@ PROGRAMS = {
     "include": "#include <ipybox/executor.hpp>\nint main() {}\n",
     "first_call": '#include <ipybox/executor.hpp>\nint main() { return ipybox::executor().execute("1+1") ? 0 : 1; }\n',
     "umbrella": "#include <ipybox/ipybox.hpp>\nint main() {}\n",
+    "everything": '#include <ipybox/ipybox.hpp>\nint main() { return ipybox::executor().execute("1+1") ? 0 : 1; }\n',
+    "library": "#include <ipybox/src.hpp>\n",
     "json": '#include <nlohmann/json.hpp>\nint main() { return nlohmann::json::parse("1").get<int>(); }\n',
 }
 #: What is compiled: program and flavour. `json` says how fast the machine is.
@@ -25,6 +27,8 @@ CASES = {
         for program in ("include", "first_call")
     },
     "compile_umbrella_compiled": ("umbrella", "compiled"),
+    "compile_everything_header_only": ("everything", "header_only"),
+    "compile_library": ("library", "compiled"),
 }
 OF_JSON = {name: f"{name}_of_json" for name in CASES if name != "compile_json"}
 MEMORY = {name: f"{name}_memory" for name in OF_JSON}

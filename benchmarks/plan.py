@@ -117,11 +117,13 @@ LIMITS: dict[str, float] = {
     "https_proxied_ratio": 2,
     "walled_fork_ratio": 1.5,
     "pss_per_walled_kernel_10_ratio": 1.1,
-    "compile_first_call_header_only_of_json": 5,
-    "compile_first_call_header_only_memory": 700,
-    "compile_include_compiled_of_json": 0.5,
-    "compile_include_compiled_memory": 250,
-    "compile_umbrella_compiled_of_json": 1.05,
+    "compile_first_call_compiled_of_json": 1.1,
+    "compile_first_call_compiled_memory": 300,
+    "compile_umbrella_compiled_of_json": 1.6,
+    "compile_first_call_header_only_of_json": 16,
+    "compile_first_call_header_only_memory": 1800,
+    "compile_everything_header_only_of_json": 26,
+    "compile_library_of_json": 38,
 }
 
 #: What ours has to reach exactly.
