@@ -1,6 +1,6 @@
 # IPYBOX_INSTALL_COMPILED: ipybox::ipybox as a library that is compiled, static or (BUILD_SHARED_LIBS) shared. What it was compiled with goes along:
 # ipybox/core/config.hpp compares it in every source file that includes ipybox.
-set(ipybox_compiled_with ASIO JSON_MAJOR JSON_MINOR JSON_PATCH CXX11_ABI GLIBCXX_DEBUG LIBCXX)
+set(ipybox_compiled_with ASIO JSON_MAJOR JSON_MINOR JSON_PATCH JSON_DIAGNOSTICS CXX11_ABI GLIBCXX_DEBUG LIBCXX)
 file(WRITE "${CMAKE_CURRENT_BINARY_DIR}/compiled_with.cpp" [[
 #include <asio/version.hpp>
 #include <nlohmann/json_fwd.hpp>
@@ -15,6 +15,11 @@ file(WRITE "${CMAKE_CURRENT_BINARY_DIR}/compiled_with.cpp" [[
 #else
 #define LIBCXX 0
 #endif
+#if defined(JSON_DIAGNOSTICS) && JSON_DIAGNOSTICS
+#define DIAGNOSTICS 1
+#else
+#define DIAGNOSTICS 0
+#endif
 #ifndef _GLIBCXX_USE_CXX11_ABI
 #define _GLIBCXX_USE_CXX11_ABI 0
 #endif
@@ -23,7 +28,7 @@ file(WRITE "${CMAKE_CURRENT_BINARY_DIR}/compiled_with.cpp" [[
 extern char const ipybox_compiled_with[];
 char const ipybox_compiled_with[] =
     "compiled with [" TEXT(ASIO_VERSION) "," TEXT(NLOHMANN_JSON_VERSION_MAJOR) "," TEXT(NLOHMANN_JSON_VERSION_MINOR) ","
-    TEXT(NLOHMANN_JSON_VERSION_PATCH) "," TEXT(_GLIBCXX_USE_CXX11_ABI) "," TEXT(GLIBCXX_DEBUG) "," TEXT(LIBCXX) "]";
+    TEXT(NLOHMANN_JSON_VERSION_PATCH) "," TEXT(DIAGNOSTICS) "," TEXT(_GLIBCXX_USE_CXX11_ABI) "," TEXT(GLIBCXX_DEBUG) "," TEXT(LIBCXX) "]";
 ]])
 set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
 try_compile(ipybox_compiled_with_known "${CMAKE_CURRENT_BINARY_DIR}/compiled_with" "${CMAKE_CURRENT_BINARY_DIR}/compiled_with.cpp"

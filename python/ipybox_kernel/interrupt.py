@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import os
 import signal
 import sys
@@ -50,6 +51,8 @@ class Interrupts:
         self.main = threading.get_ident()
         self.starts_code: CodeType | None = None  # IPython's function: what it has made must not be lost
         self.handled = 0  # signals that Python's handler has got
+        self.closed = 0  # the main thread is sending: handlers of the code's wait
+        self.later: list[tuple[Callable[..., object], int, FrameType | None]] = []  # for the end of that
         self.arrived = self.arrival = -1  # both ends of a pipe that the system's signal handler writes to
 
     def install(self) -> None:
@@ -60,6 +63,7 @@ class Interrupts:
         signal.signal(NUDGE, self.nudged)
         signal.signal(signal.SIGINT, self.received)
         sys.unraisablehook = self.show_unraisable
+        shield_handlers()
 
     def has_arrived(self) -> bool:
         """Whether the system has taken an interrupt since this was last asked."""
@@ -196,6 +200,22 @@ class Interrupts:
                 else:
                     self.postpone()
 
+    def close(self) -> None:
+        """From here on handlers that code has installed wait: they may print, or raise."""
+        if threading.get_ident() == self.main:
+            self.closed += 1
+
+    def reopen(self) -> None:
+        if threading.get_ident() == self.main:
+            self.closed -= 1
+
+    def run_later(self) -> None:
+        """Runs the handlers that have waited."""
+        if threading.get_ident() == self.main:
+            while self.later and not self.closed:
+                handler, number, frame = self.later.pop(0)
+                handler(number, frame)
+
     def unshield(self) -> None:
         """Leaves the shield of a fork, where Python drops what is raised."""
         if threading.get_ident() == self.main:
@@ -208,13 +228,46 @@ class Interrupts:
     def uninstall(self) -> None:
         """In a forked child of a cell: Ctrl-C is as in any Python program."""
         self.disarm()
-        self.depth = self.deaf = 0
+        self.depth = self.deaf = self.closed = 0
+        self.later.clear()
         self.tell = lambda state: None
         self.remind = lambda: None
         signal.set_wakeup_fd(-1)
         signal.signal(NUDGE, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.default_int_handler)
         sys.unraisablehook = sys.__unraisablehook__
+
+
+class Shielded:
+    """A handler of a signal that code has installed."""
+
+    def __init__(self, handler: Callable[..., object]) -> None:
+        self.handler = handler
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        if interrupts.closed:
+            interrupts.later.append((self.handler, number, frame))
+        else:
+            self.handler(number, frame)
+
+
+def shield_handlers() -> None:
+    """Has the handlers that code installs wait while a message is sent."""
+    shared: Any = sys.modules["signal"]  # of all code: this package has a copy
+    install, installed = shared.signal, shared.getsignal
+
+    def given(handler: Any) -> Any:
+        return handler.handler if type(handler) is Shielded else handler
+
+    @functools.wraps(install)
+    def signal(signalnum: Any, handler: Any) -> Any:
+        return given(install(signalnum, Shielded(handler) if callable(handler) else handler))
+
+    @functools.wraps(installed)
+    def getsignal(signalnum: Any) -> Any:
+        return given(installed(signalnum))
+
+    shared.signal, shared.getsignal = signal, getsignal
 
 
 def struck_here(traceback: TracebackType | None) -> bool:

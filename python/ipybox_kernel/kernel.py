@@ -43,6 +43,8 @@ REPLACED = [
     ("getpass", "getpass"),
     *(("sys", name) for name in ("breakpointhook", "unraisablehook", "stdin", "stdout", "stderr")),
     *(("sys", name) for name in ("__stdin__", "__stdout__", "__stderr__")),
+    ("signal", "signal"),
+    ("signal", "getsignal"),
     ("warnings", "formatwarning"),
 ]
 END_OF_INPUT = "\x04"

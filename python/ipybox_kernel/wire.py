@@ -157,16 +157,35 @@ def join_raw(content: Content, metadata: Content, buffers: list[memoryview]) -> 
     return [buffer for index, buffer in enumerate(buffers) if index not in used]
 
 
+class OutputLock:
+    """Held by a thread that sends, again and again if it likes. Until it lets go, handlers of signals wait."""
+
+    def __init__(self) -> None:
+        lock = threading.RLock()
+        self.acquire, self.release = lock.acquire, lock.release
+
+    def __enter__(self) -> None:
+        self.acquire()
+        interrupts.close()
+
+    def __exit__(self, *_: object) -> None:
+        interrupts.reopen()
+        self.release()
+        interrupts.run_later()
+
+
 class Link:
     """Whole messages over one connected socket: sent from any thread, received in the main one."""
 
     def __init__(self, stream: socket.socket) -> None:
         self.socket = stream
-        self.lock = threading.RLock()
+        self.lock = OutputLock()
         self.open = True
         self.sent = 0  # messages
         self.journal: Any = None  # memory whose text is in the message that the holder of the lock sends
         self._received = bytearray()
+        self._writing = False
+        self._behind: list[tuple[list[Frame], int]] = []  # sent by a finalizer in the midst of another message
 
     def send(self, channel: int, frames: Sequence[Frame]) -> None:
         """Sends one message, whole, blocking as long as the host does not read."""
@@ -180,6 +199,18 @@ class Link:
             self.sent += 1
 
     def _write(self, parts: list[Frame], size: int) -> None:
+        if self._writing:
+            self._behind.append((parts, size))
+            return
+        self._writing = True
+        try:
+            self._write_whole(parts, size)
+            while self._behind:
+                self._write_whole(*self._behind.pop(0))
+        finally:
+            self._writing = False
+
+    def _write_whole(self, parts: list[Frame], size: int) -> None:
         if not self.open:
             return
         try:

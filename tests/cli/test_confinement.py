@@ -287,8 +287,17 @@ def test_a_pipe_in_the_place_of_gits_settings_holds_up_no_start(any_sandbox: Pro
     assert ended.out == "runs\n", ended.err
 
 
-@pytest.mark.parametrize("key", ["denyRead", "allowRead", "denyWrite"])
-def test_a_path_that_the_user_cannot_reach_costs_no_start(any_sandbox: Program, key: str) -> None:
+@pytest.mark.parametrize(
+    ("key", "path"),
+    [
+        ("denyRead", "closed/secret"),
+        ("allowRead", "closed/secret"),
+        ("denyWrite", "closed/secret"),
+        ("denyRead", "work/link"),
+        ("allowWrite", "work/rootonly"),
+    ],
+)
+def test_a_path_that_the_user_cannot_reach_costs_no_start(any_sandbox: Program, key: str, path: str) -> None:
     program = any_sandbox
     with open_directory() as directory, open_interpreter(PYTHON) as python:
         program.directory = directory / "work"
@@ -297,13 +306,18 @@ def test_a_path_that_the_user_cannot_reach_costs_no_start(any_sandbox: Program, 
             os.chown(program.directory, ORDINARY_USER, ORDINARY_USER)
             program.user = ORDINARY_USER
             program.env = {"HOME": str(program.directory), "PATH": open_path(os.environ["PATH"])}
-        closed = directory / "closed"
-        closed.mkdir()
-        rules = {key: [str(closed / "secret")], "allowWrite": ["."]}
+        closed = [directory / "closed", program.directory / "rootonly"]
+        for each in closed:
+            each.mkdir()
+        (program.directory / "link").symlink_to(closed[0] / "secret")
+        rules = {"allowWrite": ["."]}
+        rules[key] = [*rules.get(key, []), str(directory / path)]
         configuration = program.write("sandbox.json", json.dumps({"filesystem": rules}))
-        closed.chmod(0)
+        for each in closed:
+            each.chmod(0)
         ended = program.run("--python", python, "--sandbox-config", configuration, "-c", "print(6 * 7)")
-        closed.chmod(0o700)
+        for each in closed:
+            each.chmod(0o700)
     assert ended.out == "42\n", ended.err
 
 

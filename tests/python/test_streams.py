@@ -367,3 +367,46 @@ def test_texts_around_the_bounds(kernel: Kernel, character: str) -> None:
     shown = character.encode("utf-8", "backslashreplace").decode()
     assert [len(line) for line in result.text().splitlines()] == [size * len(shown) for size in sizes]
     assert set(result.text()) == {*shown, "\n"}
+
+
+def test_handlers_of_signals_print_between_messages(kernel: Kernel) -> None:
+    """In the midst of one, what they send would be a part of it."""
+    code = """
+        import signal, sys
+        def handler(*_):
+            sys.stdout.write("[H]\\n")
+            sys.stderr.write("e\\n")
+        before = signal.signal(signal.SIGALRM, handler)
+        assert before == signal.SIG_DFL and signal.getsignal(signal.SIGALRM) is handler
+        signal.setitimer(signal.ITIMER_REAL, 0.002, 0.002)
+        for number in range(1500): sys.stdout.write("<%d:%s>\\n" % (number, "€" * (number * 977 % 9000)))
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    """
+    result = kernel.run(code)
+    assert not result.error
+    lines = result.text().splitlines()
+    assert [line for line in lines if line != "[H]"] == [f"<{n}:{'€' * (n * 977 % 9000)}>" for n in range(1500)]
+    assert set(result.text("stderr").splitlines()) == {"e"}
+    assert lines.count("[H]") == result.text("stderr").count("e")
+
+
+def test_a_handler_that_raises_leaves_no_part_of_a_message(kernel: Kernel) -> None:
+    code = """
+        import signal
+        class Late(Exception): pass
+        def handler(*_): raise Late
+        signal.signal(signal.SIGALRM, handler)
+        late = 0
+        for _ in range(60):
+            signal.setitimer(signal.ITIMER_REAL, 0.003)
+            try:
+                while True: print("x" * 300_000)
+            except Late: late += 1
+        print()
+        print("late:", late)
+    """
+    result = kernel.run(code)
+    assert not result.error
+    assert result.text().splitlines()[-1] == "late: 60"
+    assert set(result.text()) <= set("x\nlate: 60")
+    assert kernel.run("print(6 * 7)").text() == "42\n"

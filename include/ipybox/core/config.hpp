@@ -65,6 +65,11 @@
     "the installed ipybox was compiled with another version of nlohmann/json: install it again, or use ipybox::header_only"
 #endif
 
+#if (defined(JSON_DIAGNOSTICS) && JSON_DIAGNOSTICS) != IPYBOX_COMPILED_JSON_DIAGNOSTICS
+#error                                                                                                                 \
+    "JSON_DIAGNOSTICS is not what the installed ipybox was compiled with: JSON values differ; use ipybox::header_only"
+#endif
+
 #if defined(_LIBCPP_VERSION) != IPYBOX_COMPILED_LIBCXX
 #error "the installed ipybox was compiled with another C++ library: choose it with -stdlib, or use ipybox::header_only"
 #endif

@@ -2770,6 +2770,7 @@ class Inbox:
 from __future__ import annotations
 
 import asyncio
+import functools
 import os
 import signal
 import sys
@@ -2817,6 +2818,8 @@ class Interrupts:
         self.main = threading.get_ident()
         self.starts_code: CodeType | None = None  # IPython's function: what it has made must not be lost
         self.handled = 0  # signals that Python's handler has got
+        self.closed = 0  # the main thread is sending: handlers of the code's wait
+        self.later: list[tuple[Callable[..., object], int, FrameType | None]] = []  # for the end of that
         self.arrived = self.arrival = -1  # both ends of a pipe that the system's signal handler writes to
 
     def install(self) -> None:
@@ -2827,6 +2830,7 @@ class Interrupts:
         signal.signal(NUDGE, self.nudged)
         signal.signal(signal.SIGINT, self.received)
         sys.unraisablehook = self.show_unraisable
+        shield_handlers()
 
     def has_arrived(self) -> bool:
         """Whether the system has taken an interrupt since this was last asked."""
@@ -2963,6 +2967,22 @@ class Interrupts:
                 else:
                     self.postpone()
 
+    def close(self) -> None:
+        """From here on handlers that code has installed wait: they may print, or raise."""
+        if threading.get_ident() == self.main:
+            self.closed += 1
+
+    def reopen(self) -> None:
+        if threading.get_ident() == self.main:
+            self.closed -= 1
+
+    def run_later(self) -> None:
+        """Runs the handlers that have waited."""
+        if threading.get_ident() == self.main:
+            while self.later and not self.closed:
+                handler, number, frame = self.later.pop(0)
+                handler(number, frame)
+
     def unshield(self) -> None:
         """Leaves the shield of a fork, where Python drops what is raised."""
         if threading.get_ident() == self.main:
@@ -2975,13 +2995,46 @@ class Interrupts:
     def uninstall(self) -> None:
         """In a forked child of a cell: Ctrl-C is as in any Python program."""
         self.disarm()
-        self.depth = self.deaf = 0
+        self.depth = self.deaf = self.closed = 0
+        self.later.clear()
         self.tell = lambda state: None
         self.remind = lambda: None
         signal.set_wakeup_fd(-1)
         signal.signal(NUDGE, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.default_int_handler)
         sys.unraisablehook = sys.__unraisablehook__
+
+
+class Shielded:
+    """A handler of a signal that code has installed."""
+
+    def __init__(self, handler: Callable[..., object]) -> None:
+        self.handler = handler
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        if interrupts.closed:
+            interrupts.later.append((self.handler, number, frame))
+        else:
+            self.handler(number, frame)
+
+
+def shield_handlers() -> None:
+    """Has the handlers that code installs wait while a message is sent."""
+    shared: Any = sys.modules["signal"]  # of all code: this package has a copy
+    install, installed = shared.signal, shared.getsignal
+
+    def given(handler: Any) -> Any:
+        return handler.handler if type(handler) is Shielded else handler
+
+    @functools.wraps(install)
+    def signal(signalnum: Any, handler: Any) -> Any:
+        return given(install(signalnum, Shielded(handler) if callable(handler) else handler))
+
+    @functools.wraps(installed)
+    def getsignal(signalnum: Any) -> Any:
+        return given(installed(signalnum))
+
+    shared.signal, shared.getsignal = signal, getsignal
 
 
 def struck_here(traceback: TracebackType | None) -> bool:
@@ -3011,7 +3064,7 @@ def runs_a_callback(frame: FrameType | None) -> bool:
 
 
 interrupts = Interrupts()
-)py", 9982}},
+)py", 11941}},
 {"isolation", {R"py("""How far the kernels of one supervisor are apart: they share its files and processes, or walls are between them."""
 
 from __future__ import annotations
@@ -3339,6 +3392,8 @@ REPLACED = [
     ("getpass", "getpass"),
     *(("sys", name) for name in ("breakpointhook", "unraisablehook", "stdin", "stdout", "stderr")),
     *(("sys", name) for name in ("__stdin__", "__stdout__", "__stderr__")),
+    ("signal", "signal"),
+    ("signal", "getsignal"),
     ("warnings", "formatwarning"),
 ]
 END_OF_INPUT = "\x04"
@@ -3614,7 +3669,7 @@ class HandlersKernel(Serving, IPythonKernel):
         """Puts a request aside that came too early. Input that came too late is dropped."""
         if channel == SHELL:
             self.backlog.append((channel, frames))
-)py", 14099}},
+)py", 14154}},
 {"landlock", {R"py("""Landlock domains: what a kernel can signal and look into are its own processes alone."""
 
 from __future__ import annotations
@@ -9324,16 +9379,35 @@ def join_raw(content: Content, metadata: Content, buffers: list[memoryview]) -> 
     return [buffer for index, buffer in enumerate(buffers) if index not in used]
 
 
+class OutputLock:
+    """Held by a thread that sends, again and again if it likes. Until it lets go, handlers of signals wait."""
+
+    def __init__(self) -> None:
+        lock = threading.RLock()
+        self.acquire, self.release = lock.acquire, lock.release
+
+    def __enter__(self) -> None:
+        self.acquire()
+        interrupts.close()
+
+    def __exit__(self, *_: object) -> None:
+        interrupts.reopen()
+        self.release()
+        interrupts.run_later()
+
+
 class Link:
     """Whole messages over one connected socket: sent from any thread, received in the main one."""
 
     def __init__(self, stream: socket.socket) -> None:
         self.socket = stream
-        self.lock = threading.RLock()
+        self.lock = OutputLock()
         self.open = True
         self.sent = 0  # messages
         self.journal: Any = None  # memory whose text is in the message that the holder of the lock sends
         self._received = bytearray()
+        self._writing = False
+        self._behind: list[tuple[list[Frame], int]] = []  # sent by a finalizer in the midst of another message
 
     def send(self, channel: int, frames: Sequence[Frame]) -> None:
         """Sends one message, whole, blocking as long as the host does not read."""
@@ -9347,6 +9421,18 @@ class Link:
             self.sent += 1
 
     def _write(self, parts: list[Frame], size: int) -> None:
+        if self._writing:
+            self._behind.append((parts, size))
+            return
+        self._writing = True
+        try:
+            self._write_whole(parts, size)
+            while self._behind:
+                self._write_whole(*self._behind.pop(0))
+        finally:
+            self._writing = False
+
+    def _write_whole(self, parts: list[Frame], size: int) -> None:
         if not self.open:
             return
         try:
@@ -9417,7 +9503,7 @@ def _unsent(parts: list[Frame], sent: int) -> list[Frame]:
             rest.append(memoryview(part)[sent:])
         sent = max(0, sent - len(part))
     return rest
-)py", 10153}},
+)py", 11147}},
 {"workplace", {R"py("""The way to the working directory of a kernel, which other kernels may have changed."""
 
 from __future__ import annotations

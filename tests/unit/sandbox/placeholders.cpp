@@ -125,6 +125,34 @@ TEST_CASE("placeholders: are shared under the other name that a second mount or 
     CHECK(here.is_clean());
 }
 
+TEST_CASE("placeholders: stay while a sandbox that knows another state directory uses them") {
+    placed const here;
+    auto const elsewhere = *placeholder_journal::open_in(here.dir.path() / "other state");
+    auto first = here.hold();
+    auto second = elsewhere.hold(here.wanted); // takes them for the user's
+    REQUIRE(second);
+    first.reset();
+    CHECK(fs::exists(here.work / ".bashrc"));
+    CHECK(fs::exists(here.work / ".git"));
+    CHECK(here.held() == 0);
+    second->reset();
+    SECTION("the next start removes them") {
+        auto const swept = here.journal.sweep();
+        REQUIRE(swept);
+        CHECK(swept->removed.size() == 2);
+    }
+    SECTION("the end of the next one does, which holds them itself") { here.hold().reset(); }
+    CHECK(here.is_clean());
+}
+
+TEST_CASE("placeholders: one that cannot be made leaves nothing in the patterns of git") {
+    placed const here;
+    fs::create_directories(here.work / ".git/info");
+    std::ofstream(here.work / ".git/info/exclude") << "*.o\n";
+    REQUIRE(here.journal.hold({{here.work / "missing/config"}}));
+    CHECK(fs::file_size(here.work / ".git/info/exclude") == 4);
+}
+
 TEST_CASE("placeholders: what a killed host left behind is removed by the next one") {
     placed const here;
     here.hold_and_die();

@@ -18,6 +18,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -128,6 +129,41 @@ class journal_lock {
     os::unique_fd fd_;
 };
 
+/**
+ * \brief Locks on the directories that placeholders lie in. Sandboxes share them, also those that know another state
+ * directory: who removes a placeholder has its directory alone, since a directory that is removed is gone for all who
+ * have mounted it.
+ */
+class placeholder_places {
+  public:
+    /// A few of them: others could use up the descriptors. Waits a moment for one who removes a placeholder.
+    void use(std::filesystem::path directory) {
+        if (locks_.size() == most || locks_.contains(directory)) return;
+        while (!status_of(directory) && directory.has_relative_path()) directory = directory.parent_path();
+        if (locks_.contains(directory)) return;
+        auto fd = open_for_lock(directory, O_RDONLY | O_DIRECTORY);
+        auto const until = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+        while (fd && ::flock(fd.get(), LOCK_SH | LOCK_NB) != 0 && std::chrono::steady_clock::now() < until)
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        if (fd) locks_.emplace(std::move(directory), std::move(fd));
+    }
+
+    /// Whether the directory of a placeholder is in use by this sandbox alone; from now on no other can use it.
+    [[nodiscard]] bool have_alone(std::filesystem::path const& placeholder) {
+        auto const directory = placeholder.parent_path();
+        auto known = locks_.find(directory);
+        if (known == locks_.end())
+            known = locks_.emplace(directory, open_for_lock(directory, O_RDONLY | O_DIRECTORY)).first;
+        // Where there are no locks, as in some file systems, no other sandbox has one.
+        return !known->second || ::flock(known->second.get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+    }
+
+  private:
+    static constexpr std::size_t most = 4;
+
+    std::map<std::filesystem::path, os::unique_fd> locks_;
+};
+
 constexpr std::string_view journal_suffix = ".held";
 
 /// Bytes of a journal: no more are read of one, and so no more are written to one.
@@ -147,10 +183,12 @@ void each_journal(std::filesystem::path const& directory, Visit visit) {
     }
 }
 
-inline std::vector<placeholder> living_placeholders(std::filesystem::path const& directory) {
+/// Those of all journals but one.
+inline std::vector<placeholder> living_placeholders(std::filesystem::path const& directory,
+                                                    std::filesystem::path const& own = {}) {
     std::vector<placeholder> all;
-    each_journal(directory, [&](auto const&, std::vector<placeholder> listed, bool lives) {
-        if (lives) std::move(listed.begin(), listed.end(), std::back_inserter(all));
+    each_journal(directory, [&](auto const& file, std::vector<placeholder> listed, bool lives) {
+        if (lives && file != own) std::move(listed.begin(), listed.end(), std::back_inserter(all));
     });
     return all;
 }
@@ -159,6 +197,29 @@ inline std::vector<placeholder> living_placeholders(std::filesystem::path const&
 inline bool holds(std::vector<placeholder> const& all, placeholder const& file) {
     return std::ranges::any_of(all, [&](auto const& p) {
         return p.what.path == file.what.path || (p.inode != 0 && p.inode == file.inode && p.device == file.device);
+    });
+}
+
+/// Removes placeholders of a sandbox that has ended. \return whether none has to stay: others that use its directory
+/// may have taken it for the user's
+inline bool remove_placeholders(std::vector<placeholder> const& ended, std::vector<placeholder> const& living,
+                                placeholder_places& places, std::vector<std::filesystem::path>* removed = nullptr) {
+    bool all = true;
+    for (auto const& p : last_first(ended)) {
+        if (holds(living, p)) continue;
+        if (status_of(p.what.path) && !places.have_alone(p.what.path))
+            all = false;
+        else if (remove_placeholder(p) && removed)
+            removed->push_back(p.what.path);
+    }
+    return all;
+}
+
+/// Removes what ended hosts have left behind, and their journals.
+inline void remove_leftovers(std::filesystem::path const& directory, std::vector<placeholder> const& living,
+                             placeholder_places& places, std::vector<std::filesystem::path>* removed = nullptr) {
+    each_journal(directory, [&](auto const& file, std::vector<placeholder> const& listed, bool lives) {
+        if (!lives && remove_placeholders(listed, living, places, removed)) (void)::unlink(file.c_str());
     });
 }
 
@@ -174,11 +235,13 @@ class held_placeholders {
         if (!owner_.is_this()) return;
         auto const lock = journal_lock::take(directory_, std::chrono::seconds(1));
         if (!lock) return; // the next start removes them
-        (void)::unlink(file_.c_str());
-        auto const others = living_placeholders(directory_);
-        for (auto const& p : last_first(held_))
-            if (!holds(others, p)) (void)remove_placeholder(p);
+        auto const others = living_placeholders(directory_, file_);
+        if (remove_placeholders(held_, others, places_)) (void)::unlink(file_.c_str());
+        remove_leftovers(directory_, others, places_);
     }
+
+    /// A path that the sandbox closes, its own placeholder or not.
+    void use(guarded_path const& path) { places_.use(path.path.parent_path()); }
 
     result<void> add(placeholder p) {
         auto const record = to_record(p);
@@ -206,7 +269,10 @@ class held_placeholders {
             auto text = text_of(wanted.made_as);
             made = file && os::write_all(file.get(), text) == 0;
         }
-        if (!made) return not_made(path, errno);
+        if (int const why = errno; !made) {
+            if (wanted.made_as == guarded_path::kind::file) end_passing_over(path);
+            return not_made(path, why);
+        }
         auto const status = status_of(path);
         if (!status) return {};
         return add({wanted, status->st_dev, status->st_ino});
@@ -225,6 +291,7 @@ class held_placeholders {
     os::unique_fd journal_;
     std::size_t written_ = 0; ///< to the journal
     std::vector<placeholder> held_;
+    placeholder_places places_;
 };
 
 IPYBOX_DECL result<placeholder_journal> placeholder_journal::open_in(std::filesystem::path const& directory) {
@@ -260,12 +327,8 @@ IPYBOX_DECL result<placeholder_journal::swept> placeholder_journal::sweep() cons
     if (!lock) return failure(lock.error());
     auto const living = living_placeholders(directory_);
     swept found;
-    each_journal(directory_, [&](auto const& file, std::vector<placeholder> const& listed, bool lives) {
-        if (lives) return;
-        for (auto const& p : last_first(listed))
-            if (!holds(living, p) && remove_placeholder(p)) found.removed.push_back(p.what.path);
-        (void)::unlink(file.c_str());
-    });
+    placeholder_places places;
+    remove_leftovers(directory_, living, places, &found.removed);
     found.held.reserve(living.size());
     for (auto const& p : living) found.held.push_back(p.what);
     return found;
@@ -282,6 +345,7 @@ placeholder_journal::hold(std::vector<guarded_path> const& guarded) const {
     if (!journal || ::flock(journal.get(), LOCK_EX | LOCK_NB) != 0)
         return failure(system_failure("making " + file.string(), errno));
     held = std::make_shared<held_placeholders>(directory_, file, std::move(journal));
+    for (auto const& wanted : guarded) held->use(wanted);
     for (auto const& wanted : guarded) {
         auto const status = status_of(wanted.path);
         auto done = result<void>();

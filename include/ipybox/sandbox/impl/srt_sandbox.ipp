@@ -13,6 +13,8 @@
 #include <ipybox/sandbox/srt_sandbox.hpp>
 #include <ipybox/sandbox/srt_settings.hpp>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -218,18 +220,23 @@ inline std::vector<std::filesystem::path> never_writable(usable_srt const& srt, 
     return paths;
 }
 
-/// Paths of a configuration in directories that the user cannot enter, and so code cannot either. With one of them, srt
-/// 0.0.83 loses what it knows of the working directory, and ends.
+/// Whether the user cannot come to a path, and so code cannot either: with one of them, srt 0.0.83 loses what it knows
+/// of the working directory, and ends.
+inline bool is_out_of_reach(std::filesystem::path const& path) {
+    std::error_code ec;
+    auto const status = std::filesystem::status(path, ec);
+    return ec == std::errc::permission_denied ||
+           (std::filesystem::is_directory(status) && ::access(path.c_str(), X_OK) != 0);
+}
+
+/// Paths of a configuration that are out of reach, as they are written there.
 inline std::vector<std::string> unreachable(sandbox_config::file_access const& files,
                                             std::filesystem::path const& working_dir,
                                             std::filesystem::path const& home) {
     std::vector<std::string> found;
     for (auto const* entries : {&files.deny_read, &files.allow_read, &files.allow_write, &files.deny_write})
-        for (auto const& entry : *entries) {
-            std::error_code ec;
-            (void)std::filesystem::symlink_status(spelled_path(entry.path, working_dir, home), ec);
-            if (ec == std::errc::permission_denied) found.push_back(entry.path);
-        }
+        for (auto const& entry : *entries)
+            if (is_out_of_reach(spelled_path(entry.path, working_dir, home))) found.push_back(entry.path);
     return found;
 }
 
@@ -301,13 +308,13 @@ IPYBOX_DECL result<launch_spec> srt_sandbox::wrap(launch_spec spec) const {
     auto belongings = detail::make_belongings(*scene);
     if (!belongings) return failure(belongings);
     auto more = detail::additions_of(spec, *scene, *srt, *belongings);
-    more.left_out =
-        detail::unreachable(document->config.filesystem, scene->working_dir, host->environment().home());
+    more.left_out = detail::unreachable(document->config.filesystem, scene->working_dir, host->environment().home());
     auto settings = detail::srt_settings(document->text, document->name, more);
     if (!settings) return failure(settings);
 
     for (auto const& path : scene->rules.writable)
-        if (auto place = os::identity_of(path)) spec.places.push_back(*std::move(place));
+        if (auto place = os::identity_of(path); place && !detail::is_out_of_reach(path))
+            spec.places.push_back(*std::move(place));
     detail::decide_variables(spec, document->config.hidden_variables);
     spec = detail::through_srt(std::move(spec), *std::move(settings), *srt, *belongings);
     spec.working_dir = scene->working_dir;
