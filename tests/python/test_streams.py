@@ -398,8 +398,8 @@ def test_a_handler_that_raises_leaves_no_part_of_a_message(kernel: Kernel) -> No
         signal.signal(signal.SIGALRM, handler)
         late = 0
         for _ in range(60):
-            signal.setitimer(signal.ITIMER_REAL, 0.003)
             try:
+                signal.setitimer(signal.ITIMER_REAL, 0.003)
                 while True: print("x" * 300_000)
             except Late: late += 1
         print()
