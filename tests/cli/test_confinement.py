@@ -287,6 +287,7 @@ def test_a_pipe_in_the_place_of_gits_settings_holds_up_no_start(any_sandbox: Pro
     assert ended.out == "runs\n", ended.err
 
 
+@pytest.mark.parametrize("sandbox", ["bubblewrap", "srt"])
 @pytest.mark.parametrize(
     ("key", "path"),
     [
@@ -297,8 +298,8 @@ def test_a_pipe_in_the_place_of_gits_settings_holds_up_no_start(any_sandbox: Pro
         ("allowWrite", "work/rootonly"),
     ],
 )
-def test_a_path_that_the_user_cannot_reach_costs_no_start(any_sandbox: Program, key: str, path: str) -> None:
-    program = any_sandbox
+def test_a_path_that_the_user_cannot_reach_costs_no_start(program: Program, sandbox: str, key: str, path: str) -> None:
+    program.sandbox = sandbox
     with open_directory() as directory, open_interpreter(PYTHON) as python:
         program.directory = directory / "work"
         program.directory.mkdir()
