@@ -15,10 +15,13 @@ import pytest
 REPOSITORY = Path(__file__).parents[2]
 CONAN = REPOSITORY / ".venvs/conan/bin/conan"
 
-pytestmark = pytest.mark.skipif(
-    not CONAN.exists() and "IPYBOX_TEST_STRICT" not in os.environ,
-    reason="no Conan in .venvs/conan: ./dev test installs it",
-)
+pytestmark = [
+    pytest.mark.timeout(1200),  # the library is compiled
+    pytest.mark.skipif(
+        not CONAN.exists() and "IPYBOX_TEST_STRICT" not in os.environ,
+        reason="no Conan in .venvs/conan: ./dev test installs it",
+    ),
+]
 
 #: What the recipe of a library in Conan Center says to CMake, and the library of the system in its place.
 LIBRARIES = {
@@ -57,7 +60,7 @@ def conan(tmp_path_factory: pytest.TempPathFactory) -> Conan:
 
     def run(*arguments: str | Path) -> str:
         command = [str(CONAN), *map(str, arguments)]
-        done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=500)
+        done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=1200)
         assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
         return done.stdout + done.stderr
 

@@ -15,7 +15,7 @@ REPOSITORY = Path(__file__).parents[2]
 
 
 def run(*command: str | Path, **options: object) -> str:
-    done = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=300, **options)  # type: ignore[call-overload]
+    done = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=600, **options)  # type: ignore[call-overload]
     assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
     return str(done.stdout)
 
@@ -84,6 +84,7 @@ def test_packages_share_no_file(packages: Packages) -> None:
     assert not program & library
 
 
+@pytest.mark.timeout(600)
 def test_a_project_finds_the_library(packages: Packages, tmp_path: Path) -> None:
     (tmp_path / "CMakeLists.txt").write_text(
         "cmake_minimum_required(VERSION 3.25)\n"

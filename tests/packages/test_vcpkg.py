@@ -8,6 +8,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import pytest
+
 BUILD = Path(os.environ["IPYBOX_BUILD"])
 REPOSITORY = Path(__file__).parents[2]
 PORT = REPOSITORY / "packaging/vcpkg/ports/ipybox"
@@ -61,6 +63,7 @@ def settings_of_our_build() -> str:
     return "".join(f'set({name} "{values[name]}" CACHE STRING "")\n' for name in OURS if values.get(name))
 
 
+@pytest.mark.timeout(1200)  # without the compiler's cache the library is compiled
 def test_the_port_installs_the_library(tmp_path: Path) -> None:
     (tmp_path / "vcpkg.cmake").write_text(SCRIPT, encoding="utf-8")
     (tmp_path / "settings.cmake").write_text(settings_of_our_build(), encoding="utf-8")
@@ -73,7 +76,7 @@ def test_the_port_installs_the_library(tmp_path: Path) -> None:
         "SETTINGS": tmp_path / "settings.cmake",
     }
     command = [os.environ["IPYBOX_CMAKE"], *(f"-D{k}={v}" for k, v in settings.items()), "-P", tmp_path / "vcpkg.cmake"]
-    done = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=500)
+    done = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=1200)
     assert done.returncode == 0, done.stderr
     assert "not used" not in done.stderr, done.stderr  # of an option that CMakeLists.txt does not have
 
