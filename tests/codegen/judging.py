@@ -27,6 +27,12 @@ Draft202012 = jsonschema.validators.extend(jsonschema.Draft202012Validator, EXAC
 
 
 def judge_of(document: dict[str, Any]) -> Any:
+    old = "draft-07" in document.get("$schema", "")
+    return (jsonschema.Draft7Validator if old else jsonschema.Draft202012Validator)(document)
+
+
+def exact_judge_of(document: dict[str, Any]) -> Any:
+    """One that raises where a verdict depends on how a number is read."""
     return (Draft7 if "draft-07" in document.get("$schema", "") else Draft202012)(document)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from judging import difference, judge_of
+from judging import difference, exact_judge_of
 from packages import Packages
 from pydantic import ValidationError
 from shrinking import shrunk
@@ -76,7 +76,7 @@ class Generator:
             return f"cannot judge: {type(error).__name__}: {error}"
         for value in values:
             try:
-                judge = judge_of(document)
+                judge = exact_judge_of(document)
                 valid = judge.is_valid(value)
             except (
                 Exception
