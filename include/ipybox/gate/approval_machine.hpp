@@ -37,7 +37,8 @@ class approval_machine {
     /// Whether an action is compared with those that were rejected before.
     [[nodiscard]] bool compares(approval_subject const& subject) const;
 
-    /// Whether the arguments of an action count: for rules, the policy, or the comparison with what was rejected before.
+    /// Whether the arguments of an action count: for rules, the policy, or the comparison with what was rejected
+    /// before.
     [[nodiscard]] bool reads_arguments(approval_subject const& subject) const;
 
     /// The verdict on an action that a rule denies; none where no rule does.
