@@ -49,7 +49,8 @@ class srt_settings_document {
         if (!list.is_array()) return refused("filesystem/" + std::string(key) + " must be a list of paths");
         auto const is_left_out = [&](nlohmann::json const& entry) {
             auto const& path = entry.is_object() && entry.contains("path") ? entry.at("path") : entry;
-            return path.is_string() && std::ranges::find(left_out, path.get_ref<std::string const&>()) != left_out.end();
+            return path.is_string() &&
+                   std::ranges::find(left_out, path.get_ref<std::string const&>()) != left_out.end();
         };
         list.erase(std::remove_if(list.begin(), list.end(), is_left_out), list.end());
         for (auto const& path : paths) {
