@@ -41,6 +41,9 @@ class approval_machine {
     /// before.
     [[nodiscard]] bool reads_arguments(approval_subject const& subject) const;
 
+    /// Whether a decision counts for later requests of its cell that are the same.
+    [[nodiscard]] bool remembers(approval_subject const& subject, decision const& made, error::decider by) const;
+
     /// The verdict on an action that a rule denies; none where no rule does.
     [[nodiscard]] std::optional<verdict> denied(approval_subject const& subject) const;
 

@@ -634,7 +634,7 @@ TEST_CASE("gate: long arguments that were rejected are known again", "[tsan]") {
     CHECK(d.decide(call(3), ipybox::auto_approval{}).by == error::decider::repetition);
 }
 
-TEST_CASE("gate: arguments that nobody reads are not built") {
+TEST_CASE("gate: arguments are built only where they are read") {
     int built = 0;
     auto const call = [&built] {
         auto made = some_call();

@@ -212,7 +212,8 @@ IPYBOX_DECL asio::awaitable<verdict> approval_gate::run(std::shared_ptr<state> s
         }
     }
     if (made) {
-        if (is_long && !digest && !made->decided.accepted()) digest = co_await aside(*self->threads, make_digest);
+        if (is_long && !digest && self->machine.remembers(*shared, made->decided, made->by))
+            digest = co_await aside(*self->threads, make_digest);
         said = self->machine.on_answer(*shared, std::move(made->decided), made->by, clock::now(), digest);
     }
     said->waited = clock::now() - began;

@@ -98,6 +98,14 @@ IPYBOX_DECL std::optional<verdict> approval_machine::on_action(approval_subject 
     return std::nullopt;
 }
 
+IPYBOX_DECL bool approval_machine::remembers(approval_subject const& subject, decision const& made,
+                                             error::decider by) const {
+    bool const is_decided =
+        by == error::decider::policy || by == error::decider::no_policy || by == error::decider::timeout;
+    return is_decided && !made.accepted() && !subject.of_application && repeated_ == decision::when_repeated::reject &&
+           made.again() == decision::when_repeated::reject;
+}
+
 IPYBOX_DECL verdict approval_machine::on_answer(approval_subject const& subject, decision made, error::decider by,
                                                 clock::time_point now, std::optional<std::string> const& digest) {
     verdict said{std::move(made), by};
@@ -105,10 +113,7 @@ IPYBOX_DECL verdict approval_machine::on_answer(approval_subject const& subject,
         said.granted = grants_.add(*granted, now, subject.cell_id);
         grants_.use(*said.granted, subject, now);
     }
-    bool const lasts =
-        (by == error::decider::policy || by == error::decider::no_policy || by == error::decider::timeout) &&
-        repeated_ == decision::when_repeated::reject && said.made.again() == decision::when_repeated::reject;
-    if (said.accepted() || !lasts || subject.of_application) return said;
+    if (!remembers(subject, said.made, by)) return said;
     auto& rejected = cell_of(subject.cell_id).rejected;
     if (rejected.size() == remembered_rejections) rejected.clear();
     rejected.insert_or_assign(digest ? *digest : digest_of(subject), said.made.reason());
