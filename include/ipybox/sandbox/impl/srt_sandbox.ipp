@@ -13,6 +13,7 @@
 #include <ipybox/sandbox/srt_sandbox.hpp>
 #include <ipybox/sandbox/srt_settings.hpp>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -220,13 +221,26 @@ inline std::vector<std::filesystem::path> never_writable(usable_srt const& srt, 
     return paths;
 }
 
-/// Whether the user cannot come to a path, and so code cannot either: with one of them, srt 0.0.83 loses what it knows
-/// of the working directory, and ends.
-inline bool is_out_of_reach(std::filesystem::path const& path) {
-    std::error_code ec;
-    auto const status = std::filesystem::status(path, ec);
-    return ec == std::errc::permission_denied ||
-           (std::filesystem::is_directory(status) && ::access(path.c_str(), X_OK) != 0);
+/// Whether a path lies, or leads, in a directory of another user that this one cannot enter, and so code cannot either:
+/// with such a path, srt 0.0.83 loses what it knows of the working directory, and ends. A directory of the user's own
+/// does not count: code could open it again.
+inline bool is_out_of_reach(std::filesystem::path const& path, int links = 8) {
+    std::filesystem::path way;
+    for (auto name = path.begin(); name != path.end();) {
+        way /= *name;
+        auto const rest = ++name;
+        struct ::stat status{};
+        if (::lstat(way.c_str(), &status) != 0) return false;
+        if (S_ISLNK(status.st_mode)) {
+            std::error_code ignored;
+            auto target = way.parent_path() / std::filesystem::read_symlink(way, ignored);
+            for (auto more = rest; more != path.end(); ++more) target /= *more;
+            return links > 0 && is_out_of_reach(target, links - 1);
+        }
+        if (rest != path.end() && S_ISDIR(status.st_mode) && ::access(way.c_str(), X_OK) != 0)
+            return status.st_uid != ::geteuid();
+    }
+    return false;
 }
 
 /// Paths of a configuration that are out of reach, as they are written there.
@@ -234,9 +248,11 @@ inline std::vector<std::string> unreachable(sandbox_config::file_access const& f
                                             std::filesystem::path const& working_dir,
                                             std::filesystem::path const& home) {
     std::vector<std::string> found;
-    for (auto const* entries : {&files.deny_read, &files.allow_read, &files.allow_write, &files.deny_write})
+    for (auto const* entries : {&files.deny_read, &files.allow_read, &files.deny_write})
         for (auto const& entry : *entries)
             if (is_out_of_reach(spelled_path(entry.path, working_dir, home))) found.push_back(entry.path);
+    for (auto const& entry : files.allow_write) // which has to be entered itself
+        if (is_out_of_reach(spelled_path(entry.path, working_dir, home) / ".")) found.push_back(entry.path);
     return found;
 }
 
@@ -313,7 +329,7 @@ IPYBOX_DECL result<launch_spec> srt_sandbox::wrap(launch_spec spec) const {
     if (!settings) return failure(settings);
 
     for (auto const& path : scene->rules.writable)
-        if (auto place = os::identity_of(path); place && !detail::is_out_of_reach(path))
+        if (auto place = os::identity_of(path); place && !detail::is_out_of_reach(path / "."))
             spec.places.push_back(*std::move(place));
     detail::decide_variables(spec, document->config.hidden_variables);
     spec = detail::through_srt(std::move(spec), *std::move(settings), *srt, *belongings);
