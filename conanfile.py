@@ -44,7 +44,7 @@ class IpyboxConan(ConanFile):
         cmake_layout(self)
 
     def requirements(self):
-        # the interface names types of these two, so programs compile with the same versions
+        # the interface names types of these, so programs compile with the same versions
         self.requires("asio/[>=1.22 <2]", transitive_headers=True)
         self.requires("nlohmann_json/[>=3.11 <4]", transitive_headers=True)
         self.requires("tl-expected/[>=1.0 <2]", transitive_headers=True)

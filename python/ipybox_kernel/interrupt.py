@@ -51,8 +51,8 @@ class Interrupts:
         self.main = threading.get_ident()
         self.starts_code: CodeType | None = None  # IPython's function: what it has made must not be lost
         self.handled = 0  # signals that Python's handler has got
-        self.closed = 0  # the main thread is sending: handlers of the code's wait
-        self.later: list[tuple[Callable[..., object], int, FrameType | None]] = []  # for the end of that
+        self.sending = 0  # the main thread sends: handlers that code has installed wait
+        self.waiting_handlers: list[tuple[Callable[..., object], int, FrameType | None]] = []
         self.arrived = self.arrival = -1  # both ends of a pipe that the system's signal handler writes to
 
     def install(self) -> None:
@@ -200,20 +200,19 @@ class Interrupts:
                 else:
                     self.postpone()
 
-    def close(self) -> None:
+    def begin_sending(self) -> None:
         """From here on handlers that code has installed wait: they may print, or raise."""
         if threading.get_ident() == self.main:
-            self.closed += 1
+            self.sending += 1
 
-    def reopen(self) -> None:
+    def end_sending(self) -> None:
         if threading.get_ident() == self.main:
-            self.closed -= 1
+            self.sending -= 1
 
-    def run_later(self) -> None:
-        """Runs the handlers that have waited."""
+    def run_waiting_handlers(self) -> None:
         if threading.get_ident() == self.main:
-            while self.later and not self.closed:
-                handler, number, frame = self.later.pop(0)
+            while self.waiting_handlers and not self.sending:
+                handler, number, frame = self.waiting_handlers.pop(0)
                 handler(number, frame)
 
     def unshield(self) -> None:
@@ -228,8 +227,8 @@ class Interrupts:
     def uninstall(self) -> None:
         """In a forked child of a cell: Ctrl-C is as in any Python program."""
         self.disarm()
-        self.depth = self.deaf = self.closed = 0
-        self.later.clear()
+        self.depth = self.deaf = self.sending = 0
+        self.waiting_handlers.clear()
         self.tell = lambda state: None
         self.remind = lambda: None
         signal.set_wakeup_fd(-1)
@@ -245,8 +244,8 @@ class Shielded:
         self.handler = handler
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
-        if interrupts.closed:
-            interrupts.later.append((self.handler, number, frame))
+        if interrupts.sending:
+            interrupts.waiting_handlers.append((self.handler, number, frame))
         else:
             self.handler(number, frame)
 

@@ -166,12 +166,12 @@ class OutputLock:
 
     def __enter__(self) -> None:
         self.acquire()
-        interrupts.close()
+        interrupts.begin_sending()
 
     def __exit__(self, *_: object) -> None:
-        interrupts.reopen()
+        interrupts.end_sending()
         self.release()
-        interrupts.run_later()
+        interrupts.run_waiting_handlers()
 
 
 class Link:

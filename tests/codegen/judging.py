@@ -17,7 +17,7 @@ def multiple_of(_: Any, step: Any, value: Any, __: Any) -> Iterator[jsonschema.V
     if not isinstance(value, (int, float)) or isinstance(value, bool) or not Fraction(str(value)) % Fraction(str(step)):
         return
     if not Fraction(value) % Fraction(step):
-        raise ValueError(f"{value} is no multiple of {step}, but the nearest number with 53 bits is")
+        raise ValueError(f"whether {value} is a multiple of {step} depends on its rounding to 53 bits")
     yield jsonschema.ValidationError(f"{value} is not a multiple of {step}")
 
 

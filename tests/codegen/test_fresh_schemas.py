@@ -78,9 +78,8 @@ class Generator:
             try:
                 judge = exact_judge_of(document)
                 valid = judge.is_valid(value)
-            except (
-                Exception
-            ):  # circles of references have no end to the judge, some names are keywords to it, or it cannot tell
+            # circles of references have no end to the judge, some names are keywords to it, or it cannot tell
+            except Exception:
                 continue
             found = difference(params, value, valid, judge)
             if found:

@@ -2109,7 +2109,7 @@ class _Finder:
 
 
 def _misspelt_tool(server: str, tool: str) -> str:
-    """Why there is no such tool; empty: there is one, or its package has not been imported."""
+    """The reason why a tool is missing. An empty text if it exists, or its package has not been imported."""
     package = _sys.modules.get(f"{__name__}.{server}")
     if package and "__getattr__" in vars(package) and tool not in dir(package):
         try:
@@ -2120,7 +2120,7 @@ def _misspelt_tool(server: str, tool: str) -> str:
 
 
 def _misspelt_server(server: str, states: dict[str, str | None] | None) -> str:
-    """Why there is no such server; empty: there is one, or its name is like that of none."""
+    """The reason why a server is missing. An empty text if it exists, or no server has a similar name."""
     known = [] if states is None or states else sorted({*_servers(), *_written()})
     hint = "" if server in known else _hint(server, known)
     return hint and f"there is no MCP server {server!r}{hint}"
@@ -2177,7 +2177,7 @@ def _tools(server: str) -> list[_Tool]:
     document = _document(server)
     listed = {tool["name"]: tool for tool in document["tools"]}
     return [_Tool(server, module, listed[name]) for module, name in document["modules"].items()]
-)py", 19006};
+)py", 19033};
 
 } // namespace ipybox::codegen::detail
 // clang-format on

@@ -2818,8 +2818,8 @@ class Interrupts:
         self.main = threading.get_ident()
         self.starts_code: CodeType | None = None  # IPython's function: what it has made must not be lost
         self.handled = 0  # signals that Python's handler has got
-        self.closed = 0  # the main thread is sending: handlers of the code's wait
-        self.later: list[tuple[Callable[..., object], int, FrameType | None]] = []  # for the end of that
+        self.sending = 0  # the main thread sends: handlers that code has installed wait
+        self.waiting_handlers: list[tuple[Callable[..., object], int, FrameType | None]] = []
         self.arrived = self.arrival = -1  # both ends of a pipe that the system's signal handler writes to
 
     def install(self) -> None:
@@ -2967,20 +2967,19 @@ class Interrupts:
                 else:
                     self.postpone()
 
-    def close(self) -> None:
+    def begin_sending(self) -> None:
         """From here on handlers that code has installed wait: they may print, or raise."""
         if threading.get_ident() == self.main:
-            self.closed += 1
+            self.sending += 1
 
-    def reopen(self) -> None:
+    def end_sending(self) -> None:
         if threading.get_ident() == self.main:
-            self.closed -= 1
+            self.sending -= 1
 
-    def run_later(self) -> None:
-        """Runs the handlers that have waited."""
+    def run_waiting_handlers(self) -> None:
         if threading.get_ident() == self.main:
-            while self.later and not self.closed:
-                handler, number, frame = self.later.pop(0)
+            while self.waiting_handlers and not self.sending:
+                handler, number, frame = self.waiting_handlers.pop(0)
                 handler(number, frame)
 
     def unshield(self) -> None:
@@ -2995,8 +2994,8 @@ class Interrupts:
     def uninstall(self) -> None:
         """In a forked child of a cell: Ctrl-C is as in any Python program."""
         self.disarm()
-        self.depth = self.deaf = self.closed = 0
-        self.later.clear()
+        self.depth = self.deaf = self.sending = 0
+        self.waiting_handlers.clear()
         self.tell = lambda state: None
         self.remind = lambda: None
         signal.set_wakeup_fd(-1)
@@ -3012,8 +3011,8 @@ class Shielded:
         self.handler = handler
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
-        if interrupts.closed:
-            interrupts.later.append((self.handler, number, frame))
+        if interrupts.sending:
+            interrupts.waiting_handlers.append((self.handler, number, frame))
         else:
             self.handler(number, frame)
 
@@ -3064,7 +3063,7 @@ def runs_a_callback(frame: FrameType | None) -> bool:
 
 
 interrupts = Interrupts()
-)py", 11941}},
+)py", 11958}},
 {"isolation", {R"py("""How far the kernels of one supervisor are apart: they share its files and processes, or walls are between them."""
 
 from __future__ import annotations
@@ -9388,12 +9387,12 @@ class OutputLock:
 
     def __enter__(self) -> None:
         self.acquire()
-        interrupts.close()
+        interrupts.begin_sending()
 
     def __exit__(self, *_: object) -> None:
-        interrupts.reopen()
+        interrupts.end_sending()
         self.release()
-        interrupts.run_later()
+        interrupts.run_waiting_handlers()
 
 
 class Link:
@@ -9503,7 +9502,7 @@ def _unsent(parts: list[Frame], sent: int) -> list[Frame]:
             rest.append(memoryview(part)[sent:])
         sent = max(0, sent - len(part))
     return rest
-)py", 11147}},
+)py", 11171}},
 {"workplace", {R"py("""The way to the working directory of a kernel, which other kernels may have changed."""
 
 from __future__ import annotations
