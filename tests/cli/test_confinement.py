@@ -322,6 +322,28 @@ def test_a_path_that_the_user_cannot_reach_costs_no_start(program: Program, sand
     assert ended.out == "42\n", ended.err
 
 
+@pytest.mark.parametrize("sandbox", ["bubblewrap", "srt"])
+def test_a_directory_that_the_user_has_closed_is_not_opened_by_code(program: Program, sandbox: str) -> None:
+    program.sandbox = sandbox
+    with open_directory() as directory, open_interpreter(PYTHON) as python:
+        program.directory = directory / "work"
+        (program.directory / "closed").mkdir(parents=True)
+        secret = program.write("closed/secret", "SECRET")
+        if os.getuid() == 0:
+            for path in (program.directory, program.directory / "closed", Path(secret)):
+                os.chown(path, ORDINARY_USER, ORDINARY_USER)
+            program.user = ORDINARY_USER
+            program.env = {"HOME": str(program.directory), "PATH": open_path(os.environ["PATH"])}
+        rules = {"denyRead": ["closed/secret"], "allowWrite": ["."]}
+        configuration = program.write("sandbox.json", json.dumps({"filesystem": rules}))
+        (program.directory / "closed").chmod(0)
+        code = "import os; os.chmod('closed', 0o700); print(open('closed/secret').read())"
+        ended = program.run("--python", python, "--sandbox-config", configuration, "-c", code)
+        (program.directory / "closed").chmod(0o700)
+    assert ended.code != 0
+    assert "SECRET" not in ended.out
+
+
 #: Starts a program where a directory can be seen at a second place, too.
 MOUNTED_TWICE = 'mount --bind part also && exec "$@"'
 

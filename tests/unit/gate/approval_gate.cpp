@@ -634,6 +634,23 @@ TEST_CASE("gate: long arguments that were rejected are known again", "[tsan]") {
     CHECK(d.decide(call(3), ipybox::auto_approval{}).by == error::decider::repetition);
 }
 
+TEST_CASE("gate: a call with long arguments that is cancelled while it is asked has a verdict", "[tsan]") {
+    desk d(approval_settings{});
+    asio::cancellation_signal stop;
+    auto call = some_call();
+    call.arguments = ipybox::detail::tool_arguments::built_by([] { return nlohmann::ordered_json{{"a", 1}}; });
+    std::optional<ipybox::approval_request> kept;
+    auto const keep = [&kept](ipybox::approval_request request) { kept = std::move(request); };
+    auto const asked = d.begin(std::move(call), keep, stop.slot());
+    auto const until = std::chrono::steady_clock::now() + 10s;
+    while (!kept && std::chrono::steady_clock::now() < until) d.settle();
+    REQUIRE(kept);
+    stop.emit(asio::cancellation_type::terminal);
+    d.run();
+    REQUIRE(d.said[asked]);
+    CHECK(d.said[asked]->by == error::decider::cancellation);
+}
+
 TEST_CASE("gate: arguments are built only where they are read") {
     int built = 0;
     auto const call = [&built] {
