@@ -93,7 +93,7 @@ def test_a_project_finds_the_library(packages: Packages, tmp_path: Path) -> None
         "if(TARGET ipybox::zmq)\n"
         '  message(FATAL_ERROR "ZeroMQ was looked for")\n'
         "endif()\n"
-        f"add_executable(consumer {REPOSITORY}/tests/consumer/one_cell.cpp)\n"
+        f"add_executable(consumer {REPOSITORY}/packaging/conan-center/all/test_package/test_package.cpp)\n"
         "target_link_libraries(consumer PRIVATE ipybox::ipybox)\n"
         f"add_executable(small {REPOSITORY}/tests/consumer/small.cpp)\n"
         "target_link_libraries(small PRIVATE ipybox::header_only)\n",
@@ -108,6 +108,6 @@ def test_a_project_finds_the_library(packages: Packages, tmp_path: Path) -> None
     run(CMAKE, "-S", tmp_path, "-B", tmp_path / "build", "-G", "Ninja", *(f"-D{k}={v}" for k, v in settings.items()))
     run(CMAKE, "--build", tmp_path / "build")
     objects = {file.name for file in (tmp_path / "build").rglob("*.o")}
-    assert objects == {"one_cell.cpp.o", "small.cpp.o"}  # nothing of the library is compiled
+    assert objects == {"test_package.cpp.o", "small.cpp.o"}  # nothing of the library is compiled
     assert run(tmp_path / "build/consumer", cwd=tmp_path).strip().endswith(": 42")
     assert run(tmp_path / "build/small").strip().endswith(": right")
