@@ -48,8 +48,10 @@
 #include <ipybox/approval/impl/plain_character.ipp>
 #include <ipybox/approval/impl/safe_text.ipp>
 #include <ipybox/approval/impl/verdict.ipp>
+#include <ipybox/async/impl/await_completion.ipp>
 #include <ipybox/async/impl/context_waiters.ipp>
 #include <ipybox/async/impl/spawn.ipp>
+#include <ipybox/async/impl/untyped_completion.ipp>
 #include <ipybox/codegen/impl/choice.ipp>
 #include <ipybox/codegen/impl/class_writer.ipp>
 #include <ipybox/codegen/impl/default_value.ipp>
