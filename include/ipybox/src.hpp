@@ -50,6 +50,7 @@
 #include <ipybox/approval/impl/verdict.ipp>
 #include <ipybox/async/impl/await_completion.ipp>
 #include <ipybox/async/impl/context_waiters.ipp>
+#include <ipybox/async/impl/post_work.ipp>
 #include <ipybox/async/impl/spawn.ipp>
 #include <ipybox/async/impl/untyped_completion.ipp>
 #include <ipybox/codegen/impl/choice.ipp>

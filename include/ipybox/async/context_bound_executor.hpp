@@ -1,9 +1,10 @@
 #pragma once
 
 #include <ipybox/async/context_waiters.hpp>
+#include <ipybox/async/post_work.hpp>
+#include <ipybox/core/move_only_function.hpp>
 
 #include <asio/any_io_executor.hpp>
-#include <asio/post.hpp>
 
 #include <functional>
 #include <memory>
@@ -46,18 +47,16 @@ class context_bound_executor {
     }
 
     /// Runs work there; false when the context has gone.
-    template <class Work>
-    bool post(Work work) const {
-        return with([&work](auto const& executor) { asio::post(executor, std::move(work)); });
+    bool post(move_only_function<void()> work) const {
+        return with([&work](asio::any_io_executor const& executor) { post_work(executor, std::move(work)); });
     }
 
     /// The same, at once where it is `current`, the executor that the caller runs on.
-    template <class Work>
-    bool dispatch(asio::any_io_executor const& current, Work work) const {
+    bool dispatch(asio::any_io_executor const& current, move_only_function<void()> work) const {
         bool here = false;
         auto const run = [&](asio::any_io_executor const& executor) {
             here = executor == current;
-            if (!here) asio::post(executor, std::move(work));
+            if (!here) post_work(executor, std::move(work));
         };
         if (!with(run)) return false;
         if (here) work();

@@ -1,13 +1,13 @@
 #pragma once
 
 #include <ipybox/async/blocked_signals.hpp>
+#include <ipybox/async/post_work.hpp>
 #include <ipybox/async/thread_reaper.hpp>
 #include <ipybox/core/config.hpp>
 #include <ipybox/core/delete_in_owner.hpp>
 
 #include <asio/executor_work_guard.hpp>
 #include <asio/io_context.hpp>
-#include <asio/post.hpp>
 
 #include <functional>
 #include <memory>
@@ -43,7 +43,7 @@ class io_thread {
 
     /// The same from within: behind what has been posted until now, and what that posts.
     [[nodiscard]] std::function<void()> stopper() {
-        return [&context = *run_->context] { asio::post(context, [&context] { stop_behind(context); }); };
+        return [&context = *run_->context] { post_work(context.get_executor(), [&context] { stop_behind(context); }); };
     }
 
     /// Waits for the end of the thread, which something else brings about. False: it cannot be waited for here.
@@ -73,7 +73,7 @@ class io_thread {
     }
 
     static void stop_behind(asio::io_context& context) {
-        asio::post(context, [&context] { context.stop(); });
+        post_work(context.get_executor(), [&context] { context.stop(); });
     }
 
     [[nodiscard]] bool has_thread() const noexcept { return run_.get_deleter().is_owner() && run_->thread.joinable(); }

@@ -2,15 +2,14 @@
 
 #include <ipybox/async/context_bound_executor.hpp>
 #include <ipybox/async/io_thread.hpp>
+#include <ipybox/async/post_work.hpp>
 #include <ipybox/async/probe.hpp>
 #include <ipybox/core/forked_away.hpp>
 #include <ipybox/core/owning_process.hpp>
 #include <ipybox/core/result.hpp>
 
 #include <asio/any_io_executor.hpp>
-#include <asio/dispatch.hpp>
 #include <asio/io_context.hpp>
-#include <asio/post.hpp>
 #include <asio/strand.hpp>
 
 #include <chrono>
@@ -99,11 +98,11 @@ class serving_threads {
     }
 
     void dispatch(probe::handler sent) const {
-        strand_.with([&](asio::any_io_executor const& executor) { asio::dispatch(inner(executor), std::move(sent)); });
+        strand_.with([&](asio::any_io_executor const& executor) { dispatch_work(inner(executor), std::move(sent)); });
     }
 
     void post(probe::handler sent) const {
-        strand_.with([&](asio::any_io_executor const& executor) { asio::post(inner(executor), std::move(sent)); });
+        strand_.with([&](asio::any_io_executor const& executor) { post_work(inner(executor), std::move(sent)); });
     }
 
     /// The application's executor: a handler of the strand may take its time.
