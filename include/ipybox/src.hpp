@@ -49,10 +49,12 @@
 #include <ipybox/approval/impl/safe_text.ipp>
 #include <ipybox/approval/impl/verdict.ipp>
 #include <ipybox/async/impl/await_completion.ipp>
+#include <ipybox/async/impl/bounded_completion.ipp>
 #include <ipybox/async/impl/context_waiters.ipp>
 #include <ipybox/async/impl/post_work.ipp>
 #include <ipybox/async/impl/spawn.ipp>
 #include <ipybox/async/impl/untyped_completion.ipp>
+#include <ipybox/async/impl/with_timeout.ipp>
 #include <ipybox/codegen/impl/choice.ipp>
 #include <ipybox/codegen/impl/class_writer.ipp>
 #include <ipybox/codegen/impl/default_value.ipp>

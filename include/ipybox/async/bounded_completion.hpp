@@ -1,10 +1,11 @@
 #pragma once
 
 #include <ipybox/async/completion.hpp>
+#include <ipybox/core/config.hpp>
+#include <ipybox/core/move_only_function.hpp>
 #include <ipybox/core/result.hpp>
-#include <ipybox/core/time_budget.hpp>
 
-#include <asio/post.hpp>
+#include <asio/any_io_executor.hpp>
 #include <asio/steady_timer.hpp>
 
 #include <chrono>
@@ -16,13 +17,38 @@
 
 namespace ipybox::detail {
 
+/// A `bounded_completion` without the type of its value: the bound, and what else ends the wait.
+class completion_bound : public std::enable_shared_from_this<completion_bound> {
+  public:
+    completion_bound(completion_bound const&) = delete;
+    completion_bound& operator=(completion_bound const&) = delete;
+    virtual ~completion_bound() = default;
+
+    [[nodiscard]] bool answered() const noexcept { return answered_; }
+
+  protected:
+    completion_bound(asio::any_io_executor const& executor, std::chrono::milliseconds bound);
+
+    void begin(move_only_function<error()> late, std::stop_token unwanted);
+
+    /// Whether this is the first answer. It ends the wait.
+    [[nodiscard]] bool answer();
+
+    virtual void fail(error why) = 0;
+
+  private:
+    asio::steady_timer timer_;
+    bool answered_ = false;
+    std::optional<std::stop_callback<std::function<void()>>> unwanted_;
+};
+
 /**
  * \brief A completion that completes by itself, with an error, when it was not completed within a bound. The first
  * value counts, later ones are dropped.
  * \par Thread safety Unsafe: used on the executor it was made with.
  */
 template <class T>
-class bounded_completion : public std::enable_shared_from_this<bounded_completion<T>> {
+class bounded_completion final : public completion_bound {
   public:
     using value = result<T>;
 
@@ -30,35 +56,27 @@ class bounded_completion : public std::enable_shared_from_this<bounded_completio
     /// errc::not_running.
     static std::shared_ptr<bounded_completion> make(asio::any_io_executor const& executor,
                                                     std::chrono::milliseconds bound, completion<value> done,
-                                                    std::function<error()> late, std::stop_token unwanted = {}) {
+                                                    move_only_function<error()> late, std::stop_token unwanted = {}) {
         std::shared_ptr<bounded_completion> self(new bounded_completion(executor, bound, std::move(done)));
-        self->timer_.async_wait([self, late = std::move(late)](asio::error_code cancelled) {
-            if (!cancelled && self->done_) self->done_(value(failure(late())));
-        });
-        auto const give_up = [executor, weak = self->weak_from_this()] {
-            asio::post(executor, [weak] {
-                if (auto const waiting = weak.lock()) (*waiting)(failure(errc::not_running));
-            });
-        };
-        if (unwanted.stop_possible()) self->unwanted_.emplace(std::move(unwanted), give_up);
+        self->begin(std::move(late), std::move(unwanted));
         return self;
     }
 
     void operator()(value v) {
-        if (!done_) return;
-        timer_.cancel();
-        done_(std::move(v));
+        if (answer()) done_(std::move(v));
     }
-
-    [[nodiscard]] bool answered() const noexcept { return !done_; }
 
   private:
     bounded_completion(asio::any_io_executor const& executor, std::chrono::milliseconds bound, completion<value> done)
-        : timer_(executor, clamped(bound)), done_(std::move(done)) {}
+        : completion_bound(executor, bound), done_(std::move(done)) {}
 
-    asio::steady_timer timer_;
+    void fail(error why) override { (*this)(failure(std::move(why))); }
+
     completion<value> done_;
-    std::optional<std::stop_callback<std::function<void()>>> unwanted_;
 };
 
 } // namespace ipybox::detail
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/async/impl/bounded_completion.ipp>
+#endif

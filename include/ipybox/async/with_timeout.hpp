@@ -2,21 +2,17 @@
 
 #include <ipybox/async/spawn.hpp>
 #include <ipybox/core/config.hpp>
-#include <ipybox/core/time_budget.hpp>
 
 #include <asio/awaitable.hpp>
-#include <asio/redirect_error.hpp>
-#include <asio/steady_timer.hpp>
-#include <asio/this_coro.hpp>
-#include <asio/use_awaitable.hpp>
 
 #include <chrono>
-#include <exception>
-#include <memory>
 #include <optional>
 #include <utility>
 
 namespace ipybox::detail {
+
+/// Waits for the end of an operation, but no longer than a bound. The operation goes on by itself then.
+asio::awaitable<void> end_within(asio::awaitable<void> operation, std::chrono::milliseconds bound);
 
 /**
  * \brief Waits for an operation, but no longer than a bound: none when it passed first.
@@ -25,25 +21,13 @@ namespace ipybox::detail {
  */
 template <class T>
 asio::awaitable<std::optional<T>> with_timeout(asio::awaitable<T> operation, std::chrono::milliseconds bound) {
-    struct race {
-        explicit race(asio::any_io_executor const& executor, std::chrono::milliseconds limit)
-            : timer(executor, clamped(limit)) {}
-        asio::steady_timer timer;
-        std::optional<T> value;
-        std::exception_ptr failure;
-    };
-    auto const executor = co_await asio::this_coro::executor;
-    auto const shared = std::make_shared<race>(executor, bound);
-    auto const finished = [shared](std::exception_ptr failure, T value) {
-        shared->failure = failure;
-        if (!failure) shared->value.emplace(std::move(value));
-        shared->timer.cancel();
-    };
-    spawn(executor, std::move(operation), finished);
-    asio::error_code ended;
-    co_await shared->timer.async_wait(asio::redirect_error(asio::use_awaitable, ended));
-    if (shared->failure) std::rethrow_exception(shared->failure);
-    co_return std::move(shared->value);
+    auto const value = place_for<T>();
+    co_await end_within(fill_place(value, std::move(operation)), bound);
+    co_return std::move(*value);
 }
 
 } // namespace ipybox::detail
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/async/impl/with_timeout.ipp>
+#endif
