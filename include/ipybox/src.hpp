@@ -48,6 +48,7 @@
 #include <ipybox/approval/impl/plain_character.ipp>
 #include <ipybox/approval/impl/safe_text.ipp>
 #include <ipybox/approval/impl/verdict.ipp>
+#include <ipybox/async/impl/aside.ipp>
 #include <ipybox/async/impl/await_completion.ipp>
 #include <ipybox/async/impl/bounded_completion.ipp>
 #include <ipybox/async/impl/context_waiters.ipp>

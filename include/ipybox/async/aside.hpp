@@ -1,14 +1,15 @@
 #pragma once
 
-#include <ipybox/async/await_completion.hpp>
+#include <ipybox/async/completion.hpp>
 #include <ipybox/async/side_threads.hpp>
+#include <ipybox/async/spawn.hpp>
+#include <ipybox/core/config.hpp>
+#include <ipybox/core/move_only_function.hpp>
 
 #include <asio/awaitable.hpp>
 
 #include <cstddef>
 #include <exception>
-#include <memory>
-#include <system_error>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -18,6 +19,12 @@ namespace ipybox::detail {
 /// Texts of so many bytes are worked on aside: that takes longer than a thread does to begin, and longer than other
 /// handlers should wait.
 inline constexpr std::size_t long_text = std::size_t(1) << 20;
+
+/// Does work on one of `threads`, or in place if the system makes none. It must not throw.
+void begin_in_thread(side_threads& threads, move_only_function<void()> work);
+
+/// The same, while the coroutine waits. An exception of the work is thrown to it.
+asio::awaitable<void> done_aside(side_threads& threads, move_only_function<void()> work);
 
 /// The outcome of work: its value, or the exception that it threw.
 template <class Work>
@@ -36,12 +43,7 @@ work_outcome<Work> outcome_of(Work& work) {
  */
 template <class Work>
 void begin_aside(side_threads& threads, Work work, completion<work_outcome<Work>> done) {
-    auto const waiting = std::make_shared<completion<work_outcome<Work>>>(std::move(done));
-    auto const owned = std::make_shared<Work>(std::move(work));
-    auto const finish = [waiting, owned] { (*waiting)(outcome_of(*owned)); };
-    try {
-        threads.begin(finish);
-    } catch (std::system_error const&) { finish(); }
+    begin_in_thread(threads, [work = std::move(work), done = std::move(done)]() mutable { done(outcome_of(work)); });
 }
 
 /**
@@ -51,13 +53,14 @@ void begin_aside(side_threads& threads, Work work, completion<work_outcome<Work>
  */
 template <class Work>
 asio::awaitable<std::invoke_result_t<Work&>> aside(side_threads& threads, Work work) {
-    using outcome = work_outcome<Work>;
-    auto const begin = [&threads, &work](completion<outcome> done) {
-        begin_aside(threads, std::move(work), std::move(done));
-    };
-    auto came = co_await await_completion<outcome>(begin);
-    if (auto const* const thrown = std::get_if<1>(&came)) std::rethrow_exception(*thrown);
-    co_return std::move(std::get<0>(came));
+    auto const value = place_for<std::invoke_result_t<Work&>>();
+    move_only_function<void()> fill = [value, work = std::move(work)]() mutable { value->emplace(work()); };
+    co_await done_aside(threads, std::move(fill));
+    co_return std::move(**value);
 }
 
 } // namespace ipybox::detail
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/async/impl/aside.ipp>
+#endif

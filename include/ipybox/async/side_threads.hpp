@@ -2,11 +2,11 @@
 
 #include <ipybox/async/blocked_signals.hpp>
 #include <ipybox/async/thread_reaper.hpp>
+#include <ipybox/core/move_only_function.hpp>
 #include <ipybox/core/owning_process.hpp>
 
 #include <algorithm>
 #include <atomic>
-#include <functional>
 #include <iterator>
 #include <memory>
 #include <mutex>
@@ -33,20 +33,33 @@ class side_threads {
             for (auto& one : threads_) one.thread.detach(); // a fork has none of them
     }
 
-    /// Does work on a thread of its own; it must not throw. Throws where no thread can be made.
-    void begin(std::function<void()> work) {
+    /// Does work on a thread of its own; it must not throw. If no thread can be made, this throws and leaves the work
+    /// to the caller.
+    void begin(move_only_function<void()>&& work) {
         ended_threads ended;
         std::scoped_lock const lock(mutex_);
         // A thread that cannot be kept would end the program.
         threads_.reserve(threads_.size() + 1);
         ended.threads.reserve(threads_.size());
         take_ended(ended.threads);
-        threads_.push_back(thread_for(std::move(work)));
+        auto const begun = std::make_shared<side_work>(std::move(work));
+        try {
+            threads_.push_back({begun, thread_for(begun)});
+        } catch (...) {
+            work = std::move(begun->work);
+            throw;
+        }
     }
 
   private:
+    struct side_work {
+        explicit side_work(move_only_function<void()> w) noexcept : work(std::move(w)) {}
+        move_only_function<void()> work;
+        std::atomic<bool> has_ended = false;
+    };
+
     struct side_thread {
-        std::shared_ptr<std::atomic<bool>> has_ended;
+        std::shared_ptr<side_work const> begun;
         std::thread thread;
     };
 
@@ -59,21 +72,20 @@ class side_threads {
         std::vector<side_thread> threads;
     };
 
-    static side_thread thread_for(std::function<void()> work) {
-        auto has_ended = std::make_shared<std::atomic<bool>>(false);
+    static std::thread thread_for(std::shared_ptr<side_work> begun) {
         blocked_signals const blocked;
-        return {has_ended, std::thread([has_ended, work = std::move(work)]() mutable {
-                    work();
-                    work = nullptr;
-                    *has_ended = true;
-                    thread_reaper::ended();
-                })};
+        return std::thread([begun = std::move(begun)] {
+            begun->work();
+            begun->work = nullptr;
+            begun->has_ended = true;
+            thread_reaper::ended();
+        });
     }
 
     /// Those that have done their work, of which there is room for all. Waiting for them takes no time.
     void take_ended(std::vector<side_thread>& ended) {
         auto const first = std::partition(threads_.begin(), threads_.end(),
-                                          [](side_thread const& one) { return !one.has_ended->load(); });
+                                          [](side_thread const& one) { return !one.begun->has_ended.load(); });
         std::move(first, threads_.end(), std::back_inserter(ended));
         threads_.erase(first, threads_.end());
     }

@@ -10,13 +10,16 @@
 #include <asio/io_context.hpp>
 #include <asio/post.hpp>
 
+#include <pthread.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <cstddef>
 #include <future>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -27,6 +30,28 @@ using ipybox::detail::aside;
 using ipybox::detail::side_threads;
 using ipybox::test::run;
 using ipybox::test::takes_own_signals_alone;
+
+/// While it lives, the system makes no threads.
+class no_more_threads {
+  public:
+    no_more_threads() {
+        ::pthread_getattr_default_np(&before_);
+        pthread_attr_t huge;
+        ::pthread_getattr_default_np(&huge);
+        ::pthread_attr_setstacksize(&huge, std::size_t(1) << 46); // there is no room for such a stack
+        ::pthread_setattr_default_np(&huge);
+        ::pthread_attr_destroy(&huge);
+    }
+    no_more_threads(no_more_threads const&) = delete;
+    no_more_threads& operator=(no_more_threads const&) = delete;
+    ~no_more_threads() {
+        ::pthread_setattr_default_np(&before_);
+        ::pthread_attr_destroy(&before_);
+    }
+
+  private:
+    pthread_attr_t before_;
+};
 
 } // namespace
 
@@ -65,6 +90,30 @@ TEST_CASE("aside: what the work throws is thrown to the coroutine", "[tsan]") {
     side_threads threads;
     auto const work = []() -> int { throw std::runtime_error("thrown"); };
     CHECK_THROWS_WITH(run(context, aside(threads, work)), "thrown");
+}
+
+TEST_CASE("aside: without a thread, the work is done in place") {
+    asio::io_context context;
+    side_threads threads;
+    auto const here = std::this_thread::get_id();
+    auto where = [own = std::make_unique<int>()] { return std::this_thread::get_id(); };
+    auto const fail = []() -> int { throw std::runtime_error("thrown"); };
+    no_more_threads const none;
+    CHECK(run(context, aside(threads, std::move(where))) == here);
+    CHECK_THROWS_WITH(run(context, aside(threads, fail)), "thrown");
+}
+
+TEST_CASE("side_threads: work that gets no thread is left to the caller", "[tsan]") {
+    std::promise<int> said;
+    side_threads threads;
+    ipybox::detail::move_only_function<void()> work = [&said, own = std::make_unique<int>(4)] { said.set_value(*own); };
+    {
+        no_more_threads const none;
+        CHECK_THROWS_AS(threads.begin(std::move(work)), std::system_error);
+    }
+    REQUIRE(work);
+    threads.begin(std::move(work));
+    CHECK(said.get_future().get() == 4);
 }
 
 TEST_CASE("aside: a fork waits for no work of its parent") {
