@@ -6,10 +6,10 @@
 #include <ipybox/action/impl/program_pipes.hpp>
 #include <ipybox/async/aside.hpp>
 #include <ipybox/async/emit_cancellation.hpp>
+#include <ipybox/async/post_work.hpp>
 #include <ipybox/async/spawn.hpp>
 #include <ipybox/async/with_timeout.hpp>
 
-#include <asio/dispatch.hpp>
 #include <asio/this_coro.hpp>
 
 #include <chrono>
@@ -211,7 +211,7 @@ IPYBOX_DECL mcp::call_options action_router::options_of(tool_call const& wanted)
                 if (auto const self = weak.lock()) self->report(id, reached);
             };
             // At once where it is called on the same executor: the answer must not be faster.
-            session->with([&](asio::any_io_executor const& executor) { asio::dispatch(executor, report); });
+            session->with([&](asio::any_io_executor const& executor) { dispatch_work(executor, report); });
         };
     return options;
 }

@@ -3,7 +3,9 @@
 #include <ipybox/async/bounded_completion.hpp>
 #include <ipybox/async/completion.hpp>
 #include <ipybox/async/io_thread.hpp>
+#include <ipybox/async/post_work.hpp>
 #include <ipybox/core/exception_error.hpp>
+#include <ipybox/core/move_only_function.hpp>
 #include <ipybox/kernel/impl/supervisor_launch.hpp>
 #include <ipybox/kernel/impl/supervisor_message.hpp>
 #include <ipybox/kernel/impl/supervisor_process.hpp>
@@ -11,14 +13,12 @@
 #include <ipybox/os/datagram.hpp>
 #include <ipybox/os/unforked.hpp>
 
-#include <asio/dispatch.hpp>
 #include <asio/posix/stream_descriptor.hpp>
 #include <nlohmann/json.hpp>
 
 #include <array>
 #include <deque>
 #include <exception>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -100,7 +100,7 @@ class supervisor_core : public std::enable_shared_from_this<supervisor_core> {
 
   private:
     /// Takes the answer to a request, or the error why there will be none.
-    using answer_function = std::function<void(result<json>)>;
+    using answer_function = move_only_function<void(result<json>)>;
 
     struct outgoing {
         std::int64_t id;
@@ -125,7 +125,7 @@ class supervisor_core : public std::enable_shared_from_this<supervisor_core> {
     /// Runs `work(core)` on the executor, guarded.
     template <class Work>
     void on_executor(Work work) {
-        asio::dispatch(executor_, [self = shared_from_this(), work = std::move(work)]() mutable {
+        dispatch_work(executor_, [self = shared_from_this(), work = std::move(work)]() mutable {
             self->guarded([&] { work(*self); });
         });
     }

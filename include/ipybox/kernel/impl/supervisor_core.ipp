@@ -1,6 +1,8 @@
 #pragma once
 
+#include <ipybox/async/post_work.hpp>
 #include <ipybox/async/spawn.hpp>
+#include <ipybox/async/wait_handler.hpp>
 #include <ipybox/core/exception_error.hpp>
 #include <ipybox/core/json_of_bytes.hpp>
 #include <ipybox/jupyter/message.hpp>
@@ -8,8 +10,6 @@
 #include <ipybox/kernel/impl/supervisor_end.hpp>
 #include <ipybox/kernel/impl/supervisor_request.hpp>
 #include <ipybox/os/remove_tree.hpp>
-
-#include <asio/dispatch.hpp>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -167,7 +167,7 @@ IPYBOX_DECL void supervisor_core::watch(int pid, bool runs) {
 
 template <class Make>
 void supervisor_core::tell_of(int pid, Make make) {
-    asio::dispatch(executor_, [weak = weak_from_this(), pid, make] {
+    dispatch_work(executor_, [weak = weak_from_this(), pid, make] {
         auto const self = weak.lock();
         if (!self || self->failure_ || !self->processes_.contains(pid)) return;
         self->guarded([&] { self->request(make(), {}, [](result<json> const&) {}); });
@@ -234,7 +234,7 @@ IPYBOX_DECL void supervisor_core::request(json message, std::vector<os::unique_f
                         .with_cause(std::make_error_code(std::errc::argument_list_too_long))));
     if (walls_) {
         answer = [directory = jupyter::message::field(message, "cwd"), program = program_of(message),
-                  then = std::move(answer)](result<json> reply) {
+                  then = std::move(answer)](result<json> reply) mutable {
             if (!reply) reply = failure(with_name(reply.error(), directory, program));
             then(std::move(reply));
         };
@@ -256,18 +256,18 @@ IPYBOX_DECL void supervisor_core::flush() {
         case os::transfer::would_block:
             sending_ = true;
             control_.async_wait(asio::posix::stream_descriptor::wait_write,
-                                [weak = weak_from_this()](asio::error_code) {
+                                wait_handler([weak = weak_from_this()](asio::error_code) {
                                     auto const self = weak.lock();
                                     if (!self) return;
                                     self->sending_ = false;
                                     self->guarded([&] { self->flush(); });
-                                });
+                                }));
             return;
         case os::transfer::closed: outbox_.clear(); return; // reading sees the end and says why
         case os::transfer::failed: {
             // For want of descriptors or memory, say: the system's answer to this request alone.
             auto why = system_failure("sending to the supervisor", errno);
-            auto const unsent = answers_.extract(next.id);
+            auto unsent = answers_.extract(next.id);
             outbox_.pop_front();
             if (unsent) unsent.mapped()(failure(std::move(why)));
         }
@@ -277,13 +277,13 @@ IPYBOX_DECL void supervisor_core::flush() {
 
 IPYBOX_DECL void supervisor_core::await_control() {
     control_.async_wait(asio::posix::stream_descriptor::wait_read,
-                        [weak = weak_from_this()](asio::error_code cancelled) {
+                        wait_handler([weak = weak_from_this()](asio::error_code cancelled) {
                             auto const self = weak.lock();
                             if (!self || cancelled) return;
                             self->guarded([&] {
                                 if (self->read_control()) self->await_control();
                             });
-                        });
+                        }));
 }
 
 /// Handles what has arrived; false at the end.
@@ -302,13 +302,13 @@ IPYBOX_DECL bool supervisor_core::read_control() {
 
 IPYBOX_DECL void supervisor_core::await_standard_error() {
     standard_error_.async_wait(asio::posix::stream_descriptor::wait_read,
-                               [weak = weak_from_this()](asio::error_code cancelled) {
+                               wait_handler([weak = weak_from_this()](asio::error_code cancelled) {
                                    auto const self = weak.lock();
                                    if (!self || cancelled) return;
                                    self->guarded([&] {
                                        if (self->read_standard_error()) self->await_standard_error();
                                    });
-                               });
+                               }));
 }
 
 /// Keeps the tail of what has arrived, no more than a pipe holds: who writes without end must not keep us. False at the
@@ -334,7 +334,7 @@ IPYBOX_DECL void supervisor_core::on(supervisor_message::answer& a) {
     auto const waiting = a.id ? answers_.find(*a.id) : answers_.end();
     if (waiting == answers_.end())
         return fail(error(errc::protocol_error, "the supervisor answered what was not asked"));
-    auto const answer = std::move(waiting->second);
+    auto answer = std::move(waiting->second);
     answers_.erase(waiting);
     answer(std::move(a.outcome));
 }
@@ -364,7 +364,7 @@ IPYBOX_DECL void supervisor_core::fail(error why) {
     standard_error_.cancel(ignored); // what the sandbox left behind may hold its other end
     outbox_.clear();
     for (auto const& waiter : std::exchange(ready_waiters_, {})) (*waiter)(failure(*failure_));
-    for (auto const& [id, answer] : std::exchange(answers_, {})) answer(failure(*failure_));
+    for (auto& [id, answer] : std::exchange(answers_, {})) answer(failure(*failure_));
     for (auto const& [pid, ending] : std::exchange(processes_, {})) {
         ending->let_go();
         ending->status.emplace();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/async/wait_handler.hpp>
 #include <ipybox/core/text_tail.hpp>
 #include <ipybox/kernel/impl/supervisor_process.hpp>
 
@@ -71,10 +72,10 @@ IPYBOX_DECL asio::awaitable<void> supervisor_process::ends(std::chrono::millisec
         if (copy) wait = std::make_shared<waiting>(executor, copy.release(), bound);
     }
     if (!wait) co_return;
-    wait->limit.async_wait([weak = std::weak_ptr(wait)](asio::error_code cancelled) {
+    wait->limit.async_wait(wait_handler([weak = std::weak_ptr(wait)](asio::error_code cancelled) {
         asio::error_code ignored;
         if (auto const late = weak.lock(); late && !cancelled) late->end.cancel(ignored);
-    });
+    }));
     asio::error_code late;
     auto const until = wait->limit.expiry();
     do {

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <ipybox/async/await_completion.hpp>
+#include <ipybox/async/post_work.hpp>
 #include <ipybox/async/spawn.hpp>
+#include <ipybox/async/wait_handler.hpp>
 #include <ipybox/mcp/impl/client_core.hpp>
 #include <ipybox/mcp/impl/guarded.hpp>
 #include <ipybox/mcp/server_launch.hpp>
@@ -56,13 +58,13 @@ IPYBOX_DECL void client_core::accept(std::shared_ptr<exchange> const& e) {
     if (session_ && !connection_->has_ended()) return ask(e);
     if (e->deadline != exchange::clock::time_point::max()) {
         e->patience = std::make_unique<asio::steady_timer>(executor_.get(), e->deadline);
-        e->patience->async_wait(
+        e->patience->async_wait(ipybox::detail::wait_handler(
             [self = shared_from_this(), which = std::weak_ptr<exchange>(e)](asio::error_code ended) {
                 auto const late = which.lock();
                 if (ended || !late || std::erase(self->waiting_, late) == 0) return;
                 late->fail(error(errc::timed_out,
                                  "was not ready within " + std::to_string(late->options.timeout->count()) + " ms"));
-            });
+            }));
     }
     waiting_.push_back(e);
     ensure_served();
@@ -100,11 +102,12 @@ IPYBOX_DECL void client_core::begin_request(std::shared_ptr<exchange> const& e) 
     auto const pause = e->pause();
     if (pause.count() == 0) return send_request(e);
     e->patience = std::make_unique<asio::steady_timer>(executor_.get(), pause);
-    e->patience->async_wait([weak = weak_from_this(), which = std::weak_ptr(e), id = e->sent](asio::error_code ended) {
-        auto const self = weak.lock();
-        auto const waiting = which.lock();
-        if (!ended && self && waiting && waiting->sent == id) self->send_request(waiting);
-    });
+    e->patience->async_wait(ipybox::detail::wait_handler(
+        [weak = weak_from_this(), which = std::weak_ptr(e), id = e->sent](asio::error_code ended) {
+            auto const self = weak.lock();
+            auto const waiting = which.lock();
+            if (!ended && self && waiting && waiting->sent == id) self->send_request(waiting);
+        }));
 }
 
 IPYBOX_DECL void client_core::send_request(std::shared_ptr<exchange> const& e) {
@@ -263,13 +266,12 @@ IPYBOX_DECL handshake_machine::step client_core::next_step(handshake_machine& ma
 IPYBOX_DECL asio::awaitable<client_core::answer> client_core::answer_to(handshake_machine::ask question,
                                                                         exchange::clock::time_point deadline) {
     auto const begin = [&](ipybox::detail::completion<answer> done) {
-        auto const shared = std::make_shared<ipybox::detail::completion<answer>>(std::move(done));
-        auto const take = [shared](rpc_outcome outcome) {
-            if (auto* const why = std::get_if<rpc_error>(&outcome)) return (*shared)(std::move(*why));
-            if (auto* const why = std::get_if<error>(&outcome)) return (*shared)(std::move(*why));
-            (*shared)(std::string(std::get<std::string_view>(outcome)));
+        auto take = [done = std::move(done)](rpc_outcome outcome) mutable {
+            if (auto* const why = std::get_if<rpc_error>(&outcome)) return done(std::move(*why));
+            if (auto* const why = std::get_if<error>(&outcome)) return done(std::move(*why));
+            done(std::string(std::get<std::string_view>(outcome)));
         };
-        auto const id = connection_->begin({.deadline = deadline, .may_cancel = false}, take);
+        auto const id = connection_->begin({.deadline = deadline, .may_cancel = false}, std::move(take));
         auto params = std::move(question.params);
         params.insert(params.begin(), {"_meta", question.meta});
         connection_->send(id, question.method, params);
@@ -298,7 +300,7 @@ IPYBOX_DECL asio::awaitable<result<void>> client_core::open_connection(server_pa
     std::function<void()> changed;
     if (surroundings_.on_tools_changed)
         changed = [executor = executor_.get(), call = surroundings_.on_tools_changed] {
-            asio::post(executor, [call] { tell(call); });
+            ipybox::detail::post_work(executor, [call] { tell(call); });
         };
     connection_ = std::make_shared<connection>(executor_.get(), std::move(*made), std::move(changed));
     co_return co_await connection_->open();

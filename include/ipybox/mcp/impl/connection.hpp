@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/async/side_threads.hpp>
+#include <ipybox/core/move_only_function.hpp>
 #include <ipybox/mcp/channel.hpp>
 #include <ipybox/mcp/rpc_machine.hpp>
 
@@ -48,7 +49,7 @@ struct request_terms {
 class connection : public std::enable_shared_from_this<connection> {
   public:
     using request_id = rpc_machine::request_id;
-    using outcome_handler = std::function<void(rpc_outcome)>;
+    using outcome_handler = ipybox::detail::move_only_function<void(rpc_outcome)>;
 
     connection(asio::any_io_executor const& executor, std::shared_ptr<channel> c,
                std::function<void()> on_tools_changed);

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <ipybox/async/aside.hpp>
+#include <ipybox/async/post_work.hpp>
 #include <ipybox/async/spawn.hpp>
+#include <ipybox/async/wait_handler.hpp>
 #include <ipybox/mcp/impl/connection.hpp>
 #include <ipybox/mcp/impl/guarded.hpp>
 
@@ -96,8 +98,8 @@ IPYBOX_DECL void connection::put(std::string message, message_kind kind) {
         kind == message_kind::answer ? channel_->answer(std::move(message)) : channel_->send(std::move(message));
     } catch (...) {
         error why(errc::io_error, "cannot be written to: its channel threw: " + thrown_text());
-        asio::post(executor_,
-                   [self = shared_from_this(), why = std::move(why)]() mutable { self->finish(std::move(why)); });
+        ipybox::detail::post_work(
+            executor_, [self = shared_from_this(), why = std::move(why)]() mutable { self->finish(std::move(why)); });
     }
 }
 
@@ -107,7 +109,7 @@ IPYBOX_DECL connection::request_id connection::begin(request_terms terms, outcom
     requests_.emplace(id, open_request{std::move(on_outcome), std::move(terms)});
     if (end_)
         // Not inline, for the caller does not know the id yet.
-        asio::post(executor_, [self = shared_from_this(), id] { self->conclude(id, *self->end_); });
+        ipybox::detail::post_work(executor_, [self = shared_from_this(), id] { self->conclude(id, *self->end_); });
     else
         watch_deadlines();
     return id;
@@ -175,14 +177,15 @@ IPYBOX_DECL void connection::on_meaning(rpc_machine::step const& meaning) {
         auto const found = requests_.find(p->request);
         // Posted: it may come back.
         if (found != requests_.end())
-            asio::post(executor_, [call = found->second.terms.on_progress, made = p->made] { tell(call, made); });
+            ipybox::detail::post_work(executor_,
+                                      [call = found->second.terms.on_progress, made = p->made] { tell(call, made); });
     }
 }
 
 IPYBOX_DECL void connection::conclude(request_id id, rpc_outcome outcome) {
     auto const found = requests_.find(id);
     if (found == requests_.end()) return;
-    auto const request = std::move(found->second);
+    auto request = std::move(found->second);
     requests_.erase(found);
     book_.forget(id);
     request.on_outcome(std::move(outcome));
@@ -195,10 +198,10 @@ IPYBOX_DECL void connection::watch_deadlines() {
     if (next >= watched_) return;
     watched_ = next;
     deadline_.expires_at(next);
-    deadline_.async_wait([weak = weak_from_this()](asio::error_code cancelled) {
+    deadline_.async_wait(ipybox::detail::wait_handler([weak = weak_from_this()](asio::error_code cancelled) {
         auto const self = weak.lock();
         if (self && !cancelled) self->end_overdue();
-    });
+    }));
 }
 
 IPYBOX_DECL void connection::end_overdue() {
@@ -206,7 +209,7 @@ IPYBOX_DECL void connection::end_overdue() {
     for (auto const id : book_.overdue(rpc_machine::clock::now())) {
         auto const found = requests_.find(id);
         if (found == requests_.end()) continue;
-        auto const handler = std::move(found->second.on_outcome);
+        auto handler = std::move(found->second.on_outcome);
         abandon(id, "the time budget of the call ran out");
         handler(error(errc::timed_out, "did not answer in time"));
     }
@@ -218,8 +221,8 @@ IPYBOX_DECL void connection::finish(error why) {
     end_ = std::move(why);
     deadline_.cancel();
     ended_.cancel();
-    auto const open = std::exchange(requests_, {});
-    for (auto const& [id, request] : open) {
+    auto open = std::exchange(requests_, {});
+    for (auto& [id, request] : open) {
         book_.forget(id);
         request.on_outcome(*end_);
     }

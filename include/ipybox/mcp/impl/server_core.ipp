@@ -2,6 +2,7 @@
 
 #include <ipybox/async/emit_cancellation.hpp>
 #include <ipybox/async/spawn.hpp>
+#include <ipybox/async/wait_handler.hpp>
 #include <ipybox/core/time_budget.hpp>
 #include <ipybox/mcp/impl/guarded.hpp>
 #include <ipybox/mcp/impl/server_core.hpp>
@@ -28,12 +29,11 @@ IPYBOX_DECL void server_core::begin(ipybox::detail::completion<result<void>> don
         slot.assign([weak = std::weak_ptr(channel_)](asio::cancellation_type) {
             if (auto const channel = weak.lock()) channel->close();
         });
-    auto const waiting = std::make_shared<ipybox::detail::completion<result<void>>>(std::move(done));
-    auto const finish = [waiting](std::exception_ptr bug, result<void> outcome) {
-        waiting->slot().clear();
-        (*waiting)(bug ? failure(errc::io_error, "the connection to the client failed") : std::move(outcome));
+    auto finish = [done = std::move(done)](std::exception_ptr bug, result<void> outcome) mutable {
+        done.slot().clear();
+        done(bug ? failure(errc::io_error, "the connection to the client failed") : std::move(outcome));
     };
-    ipybox::detail::spawn(executor_, serve(shared_from_this()), finish);
+    ipybox::detail::spawn(executor_, serve(shared_from_this()), std::move(finish));
 }
 
 IPYBOX_DECL asio::awaitable<result<void>> server_core::serve(std::shared_ptr<server_core> self) {
@@ -198,12 +198,12 @@ IPYBOX_DECL void server_core::watch_time() {
     timer_.cancel();
     if (next == clock::time_point::max()) return;
     timer_.expires_at(next);
-    timer_.async_wait([weak = weak_from_this()](asio::error_code cancelled) {
+    timer_.async_wait(ipybox::detail::wait_handler([weak = weak_from_this()](asio::error_code cancelled) {
         auto const self = weak.lock();
         if (!self || cancelled) return;
         self->watched_ = clock::time_point::max();
         self->carry_out(self->machine_.on_time(clock::now()));
-    });
+    }));
 }
 
 } // namespace ipybox::mcp::detail

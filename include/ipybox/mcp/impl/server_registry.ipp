@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/async/post_work.hpp>
 #include <ipybox/async/spawn.hpp>
 #include <ipybox/mcp/client.hpp>
 #include <ipybox/mcp/impl/all_of.hpp>
@@ -8,7 +9,6 @@
 #include <ipybox/mcp/server_registry.hpp>
 
 #include <asio/io_context.hpp>
-#include <asio/post.hpp>
 #include <nlohmann/json.hpp>
 
 #include <exception>
@@ -383,7 +383,8 @@ server_registry::list_tools_of(std::string const& server, server_params const& p
     };
     ipybox::detail::spawn(context.get_executor(), servers.list_tools(server), on_tools);
     std::stop_callback const on_stop(stop, [&] {
-        asio::post(context, [&] { ipybox::detail::spawn(context.get_executor(), servers.stop(), on_ended); });
+        ipybox::detail::post_work(context.get_executor(),
+                                  [&] { ipybox::detail::spawn(context.get_executor(), servers.stop(), on_ended); });
     });
     context.run();
     return listing;

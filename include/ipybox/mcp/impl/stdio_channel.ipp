@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/async/wait_handler.hpp>
 #include <ipybox/core/text_tail.hpp>
 #include <ipybox/core/time_budget.hpp>
 #include <ipybox/mcp/first_words.hpp>
@@ -187,20 +188,21 @@ inline result<void> stdio_channel::start() {
 }
 
 inline void stdio_channel::await_exit() {
-    exit_.async_wait(asio::posix::stream_descriptor::wait_read, [weak = weak_from_this()](asio::error_code cancelled) {
-        auto const self = weak.lock();
-        if (!self || cancelled) return;
-        if (!os::has_ended(self->exit_.native_handle())) return self->await_exit();
-        {
-            std::scoped_lock const lock(self->process_mutex_);
-            // Processes that it left behind would hold its streams open.
-            self->process_.signal_group(SIGKILL);
-            self->status_ = self->process_.wait(std::chrono::milliseconds(0)).value_or(exit_status());
-            self->kept_.reset();
-        }
-        for (auto* const waiter : std::exchange(self->exit_waiters_, {})) waiter->cancel();
-        self->fall_silent();
-    });
+    exit_.async_wait(asio::posix::stream_descriptor::wait_read,
+                     ipybox::detail::wait_handler([weak = weak_from_this()](asio::error_code cancelled) {
+                         auto const self = weak.lock();
+                         if (!self || cancelled) return;
+                         if (!os::has_ended(self->exit_.native_handle())) return self->await_exit();
+                         {
+                             std::scoped_lock const lock(self->process_mutex_);
+                             // Processes that it left behind would hold its streams open.
+                             self->process_.signal_group(SIGKILL);
+                             self->status_ = self->process_.wait(std::chrono::milliseconds(0)).value_or(exit_status());
+                             self->kept_.reset();
+                         }
+                         for (auto* const waiter : std::exchange(self->exit_waiters_, {})) waiter->cancel();
+                         self->fall_silent();
+                     }));
 }
 
 inline void stdio_channel::await_standard_error() {
@@ -301,13 +303,13 @@ inline void stdio_channel::watch_words() {
     words_.on_rest(reader_.unfinished());
     if (words_.over() || words_.fault().empty() || patience_) return;
     patience_.emplace(executor_, framing_patience);
-    patience_->async_wait([weak = weak_from_this()](asio::error_code cancelled) {
+    patience_->async_wait(ipybox::detail::wait_handler([weak = weak_from_this()](asio::error_code cancelled) {
         auto const self = weak.lock();
         if (!self || cancelled || self->failure_ || self->words_.over()) return;
         auto text = self->words_.fault();
         self->failure_ = error(errc::protocol_error, text.append(it_said).append(self->diagnostics()));
         self->fall_silent();
-    });
+    }));
 }
 
 /// How the server ended. It has, or is about to.

@@ -2,6 +2,7 @@
 
 #include <ipybox/async/emit_cancellation.hpp>
 #include <ipybox/async/spawn.hpp>
+#include <ipybox/async/wait_handler.hpp>
 #include <ipybox/network/impl/proxy_connection.hpp>
 
 #include <asio/buffer.hpp>
@@ -38,9 +39,9 @@ IPYBOX_DECL proxy_connection::proxy_connection(tcp::socket client)
 
 IPYBOX_DECL void proxy_connection::at(clock::time_point when, std::function<void()> act) {
     deadline_.expires_at(when);
-    deadline_.async_wait([self = shared_from_this(), act = std::move(act)](asio::error_code cancelled) {
+    deadline_.async_wait(wait_handler([self = shared_from_this(), act = std::move(act)](asio::error_code cancelled) {
         if (!cancelled) act();
-    });
+    }));
 }
 
 // --- before there is a server --------------------------------------------------------------------------------------------

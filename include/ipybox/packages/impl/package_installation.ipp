@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/async/spawn.hpp>
+#include <ipybox/async/wait_handler.hpp>
 #include <ipybox/core/exception_error.hpp>
 #include <ipybox/core/json_text.hpp>
 #include <ipybox/core/time_budget.hpp>
@@ -159,13 +160,13 @@ IPYBOX_DECL void package_installation::watch(os::unique_fd control, os::unique_f
     control_.assign(control.release());
     exit_.assign(exit.release());
     limit_.expires_after(clamped(layer_->get_options().timeout));
-    limit_.async_wait([weak = weak_from_this()](asio::error_code cancelled) {
+    limit_.async_wait(wait_handler([weak = weak_from_this()](asio::error_code cancelled) {
         auto const self = weak.lock();
         if (!self || cancelled) return;
         auto const bound = std::chrono::ceil<std::chrono::seconds>(self->layer_->get_options().timeout);
         self->give_up(error(errc::timed_out, "the installation was not done within " + std::to_string(bound.count()) +
                                                  " s, the time that the package layer gives one"));
-    });
+    }));
 }
 
 IPYBOX_DECL asio::awaitable<void> package_installation::serve(std::shared_ptr<package_installation> self) {
@@ -246,9 +247,9 @@ IPYBOX_DECL error package_installation::failure_of(std::string const& kind, std:
 /// Waits for the end of the process, and kills one that does not come to it.
 IPYBOX_DECL asio::awaitable<void> package_installation::process_ends() {
     asio::steady_timer patience(executor_, time_to_end);
-    patience.async_wait([weak = weak_from_this()](asio::error_code cancelled) {
+    patience.async_wait(wait_handler([weak = weak_from_this()](asio::error_code cancelled) {
         if (auto const self = weak.lock(); self && !cancelled) self->kill();
-    });
+    }));
     asio::error_code failed;
     do {
         co_await exit_.async_wait(asio::posix::stream_descriptor::wait_read,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/async/wait_handler.hpp>
 #include <ipybox/core/config.hpp>
 
 #include <asio/any_io_executor.hpp>
@@ -73,10 +74,10 @@ class zmq_socket {
         if (*armed_) return;
         *armed_ = true;
         readiness_.async_wait(asio::posix::stream_descriptor::wait_read,
-                              [armed = armed_, wake = std::move(wake)](asio::error_code) {
+                              wait_handler([armed = armed_, wake = std::move(wake)](asio::error_code) {
                                   *armed = false;
                                   wake();
-                              });
+                              }));
     }
 
   private:
