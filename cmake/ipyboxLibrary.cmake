@@ -7,11 +7,11 @@
 # IPYBOX_JOIN_ROOMS they are two, which take equally long.
 
 # The rooms that messages of kernels and calls of tools pass; the others are joined as "services".
-set(ipybox_message_rooms action adapters async core execution front_door gate jupyter kernel os session transport)
+set(ipybox_message_rooms action adapters async core execution front_door gate jupyter kernel os services session transport)
 
 # Rooms that use the same headers, and are one source called after the first; the others are one each.
 set(ipybox_room_groups
-  "session execution front_door" "app adapters" "kernel transport jupyter os async" "action gate approval rules"
+  "session execution front_door services" "app adapters" "kernel transport jupyter os async" "action gate approval rules"
   "sandbox network packages core" "codegen tools")
 
 # The name of the source that a room is part of.

@@ -4,7 +4,7 @@
 // prints: rejected: curl is not among the programs that only read
 // prints: rejected: write the command in a simpler way
 
-#include <ipybox/approval/approval_policy.hpp>
+#include <ipybox/approval.hpp>
 #include <ipybox/executor.hpp>
 #include <ipybox/sandbox/bubblewrap_sandbox.hpp>
 

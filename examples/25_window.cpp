@@ -3,7 +3,7 @@
 // prints: progress: 100 %
 // prints: the button ended it
 
-#include <ipybox/approval/approval_request.hpp>
+#include <ipybox/approval.hpp>
 #include <ipybox/execution.hpp>
 #include <ipybox/executor.hpp>
 

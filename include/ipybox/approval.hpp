@@ -22,3 +22,7 @@
 #include <ipybox/rules/grant.hpp>
 #include <ipybox/rules/grants.hpp>
 #include <ipybox/rules/matched_rule.hpp>
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/impl/approval.ipp>
+#endif

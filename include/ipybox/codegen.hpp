@@ -8,3 +8,7 @@
 #include <ipybox/codegen/generate_options.hpp>
 #include <ipybox/codegen/generated_package.hpp>
 #include <ipybox/codegen/generated_sources.hpp>
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/impl/codegen.ipp>
+#endif

@@ -58,6 +58,11 @@ struct generated_place;
  * executor, or in a handler of an `io_context` that does; after a second in a handler of a pool or a strand none of
  * whose other threads comes; after 5 s where no thread runs the application's context, as between two calls of its
  * `poll()`. A context that is no longer run once the call has begun is waited for.
+ * \par Headers Operations on MCP servers are those of `ipybox/mcp.hpp`, on their packages of `ipybox/codegen.hpp`, on
+ * functions of the application of `ipybox/tools.hpp`, on installed packages of `ipybox/packages.hpp`, on approvals and
+ * grants of `ipybox/approval.hpp`. `ipybox.hpp` includes them all. A program of headers alone (`ipybox::header_only`)
+ * has no others than those that it includes; options that need one which is missing fail `start` with
+ * errc::invalid_argument.
  * \par Locks The blocking operations, the destructor and the move assignment wait for other threads. Those call
  * completion handlers, approval policies, input handlers and host tools. Release every lock that such a function takes
  * before you call one of these, above all a lock of an interpreter (Python's GIL): otherwise both threads wait for
@@ -389,7 +394,7 @@ class executor_base {
      * `mcptools.host.NAME.run(…)`.
      * \details Its package is generated as that of a server: `generate_mcp_sources("host", …)`. A generated package is
      * written again when tools of it are added or removed, and code finds them without a reset. Calls of it are
-     * approved and recorded as those of every tool. Include `ipybox/tools/host_tool.hpp`.
+     * approved and recorded as those of every tool. Include `ipybox/tools.hpp`.
      * \par Errors errc::invalid_argument — there is a tool of that name, or what is wrong with its name or its schema;
      * errc::mcp_server_exists — `package` is an MCP server; errc::io_error — the package cannot be written again: the
      * tool was added

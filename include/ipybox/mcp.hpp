@@ -8,3 +8,7 @@
 #include <ipybox/mcp/server.hpp>
 #include <ipybox/mcp/server_params.hpp>
 #include <ipybox/mcp/server_registry.hpp>
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/impl/mcp.ipp>
+#endif

@@ -5,3 +5,7 @@
  */
 
 #include <ipybox/packages/package_layer.hpp>
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/impl/packages.ipp>
+#endif

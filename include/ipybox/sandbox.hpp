@@ -16,3 +16,7 @@
 #include <ipybox/sandbox/sandbox_policy.hpp>
 #include <ipybox/sandbox/sandbox_report.hpp>
 #include <ipybox/sandbox/srt_sandbox.hpp>
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/services/network_service.hpp>
+#endif

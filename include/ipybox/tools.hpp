@@ -10,3 +10,7 @@
 #include <ipybox/tools/tool_reply.hpp>
 #include <ipybox/tools/tool_result.hpp>
 #include <ipybox/tools/tool_type.hpp>
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/impl/tools.ipp>
+#endif

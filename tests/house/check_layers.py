@@ -45,12 +45,15 @@ ALLOWED: dict[str, set[str]] = {
     "tools": GROUND | {"mcp"},
     "network": GROUND | {"rules", "approval", "gate", "sandbox"},
     "packages": GROUND | {"sandbox", "network", "rules", "approval", "jupyter", "kernel"},
-    # what the front door stands on: it brings the rooms of floor 1 together
-    "session": GROUND | FLOOR_1,
+    # what the front door stands on: the kernel and its queue, which know no service; the services beside it
+    "session": GROUND
+    | {"jupyter", "rules", "approval", "execution", "kernel", "transport"}
+    | {"mcp", "codegen"},  # of these the JSON text and the Python text of values
+    "services": GROUND | FLOOR_1 | {"session"},
     # floor 2 and 3
-    "": GROUND | FLOOR_1 | {"session"},
-    "app": GROUND | FLOOR_1 | {"session", ""},
-    "adapters": GROUND | FLOOR_1 | {"session", ""},
+    "": GROUND | FLOOR_1 | {"session", "services"},
+    "app": GROUND | FLOOR_1 | {"session", "services", ""},
+    "adapters": GROUND | FLOOR_1 | {"session", "services", ""},
 }
 
 #: Files of the root that are ground: they include nothing.

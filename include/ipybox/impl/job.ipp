@@ -4,6 +4,8 @@
 #include <ipybox/session/job_core.hpp>
 #include <ipybox/session/session_handle.hpp>
 
+#include <chrono>
+#include <memory>
 #include <utility>
 
 namespace ipybox {
@@ -24,19 +26,48 @@ IPYBOX_DECL detail::job_output job::preview(std::uint64_t from) const {
 }
 
 IPYBOX_DECL void job::interrupt() const {
-    if (auto const session = core_->session()) session->interrupt_execution(core_->of_session());
+    auto const session = core_->session();
+    auto const e = core_->of_session();
+    if (session && e) session->post([e](detail::session& s) { s.interrupt(e.get()); });
 }
 
 IPYBOX_DECL void job::cancel() const {
-    if (auto const session = core_->session()) session->cancel_execution(core_->of_session());
+    auto const session = core_->session();
+    auto const e = core_->of_session();
+    if (session && e) session->post([e](detail::session& s) { s.unwant(e.get()); });
 }
+
+namespace detail {
+
+/// Bounds a wait for the end of a job: it is completed with false when its time is up, or its signal comes.
+inline void limit(session_handle& session, std::shared_ptr<job_core> const& job, std::shared_ptr<job_wait> const& wait,
+                  std::chrono::milliseconds bound) {
+    auto const give_up = [of = std::weak_ptr(job), which = std::weak_ptr(wait)] {
+        auto const waiting = which.lock();
+        if (!waiting) return;
+        if (auto const asked = of.lock()) asked->remove(waiting);
+        waiting->complete(false);
+    };
+    auto const on_signal = [give_up, weak = session.weak_from_this(),
+                            which = std::weak_ptr(wait)](asio::cancellation_type) {
+        give_up();
+        auto const open = weak.lock();
+        auto const over = which.lock();
+        if (open && over) open->post([over](detail::session& s) { s.forget({over}); });
+    };
+    if (auto slot = wait->slot(); slot.is_connected()) slot.assign(on_signal);
+    // A session that is closed ends its jobs, and so all waits for them.
+    session.post([wait, bound, give_up](detail::session& s) { s.limit(wait, bound, give_up); });
+}
+
+} // namespace detail
 
 IPYBOX_DECL void job::start_wait(std::shared_ptr<detail::job_core> const& core, std::chrono::milliseconds bound,
                                  detail::completion<bool> done) {
     auto const wait = std::make_shared<detail::job_wait>(std::move(done));
     auto const session = core->session();
     if (session && core->add(wait))
-        session->limit(core, wait, bound);
+        detail::limit(*session, core, wait, bound);
     else
         wait->complete(core->state() == detail::job_state::ended);
 }

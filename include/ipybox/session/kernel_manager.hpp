@@ -11,10 +11,10 @@
 
 namespace ipybox::detail {
 
-class kernel_actions;
 class kernel_link;
 class kernel_listener;
 class seen_messages;
+class session_services;
 class session_settings;
 
 /// Whether a kernel has the state of earlier executions.
@@ -40,17 +40,15 @@ class kernel_manager : public std::enable_shared_from_this<kernel_manager> {
         virtual void on_gone() = 0;                  ///< it was ended: what it said does not count any more
     };
 
-    kernel_manager(asio::any_io_executor executor, std::shared_ptr<session_settings const> settings,
-                   any_approval approval, launch_wrapper wrap, std::shared_ptr<kernel_host> const& shared,
-                   std::shared_ptr<kernel_link> link);
+    kernel_manager(std::shared_ptr<session_services> services, launch_wrapper wrap,
+                   std::shared_ptr<kernel_host> const& shared, std::shared_ptr<kernel_link> link);
 
     void observe(std::weak_ptr<observer> who) { observer_ = std::move(who); }
 
     [[nodiscard]] kernel_lifecycle& life() noexcept { return life_; }
     [[nodiscard]] kernel_lifecycle const& life() const noexcept { return life_; }
     [[nodiscard]] seen_messages& seen() noexcept { return *seen_; }
-    [[nodiscard]] kernel_actions& actions() noexcept { return *actions_; }
-    [[nodiscard]] std::shared_ptr<kernel_actions> const& shared_actions() const noexcept { return actions_; }
+    [[nodiscard]] std::shared_ptr<session_services> const& services() const noexcept { return services_; }
     [[nodiscard]] std::shared_ptr<kernel_link> const& link() const noexcept { return link_; }
 
     /// Sees to it that there is a kernel that runs nothing; a fresh one takes the place of one whose state is lost.
@@ -97,13 +95,13 @@ class kernel_manager : public std::enable_shared_from_this<kernel_manager> {
     void listen();
     void stop_link_of(kernel_lifecycle::generation which);
 
+    std::shared_ptr<session_services> const services_;
     asio::any_io_executor const executor_;
     std::shared_ptr<session_settings const> const settings_;
+    std::shared_ptr<seen_messages> const seen_;
     // Processes are let go of before the host that they live in.
     std::shared_ptr<kernel_host> host_;
     std::shared_ptr<kernel_link> const link_;
-    std::shared_ptr<seen_messages> const seen_;
-    std::shared_ptr<kernel_actions> const actions_;
     std::weak_ptr<observer> observer_;
 
     kernel_lifecycle life_;

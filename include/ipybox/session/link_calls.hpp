@@ -19,10 +19,8 @@ class link_calls {
   public:
     explicit link_calls(std::shared_ptr<run_context> context);
 
-    void send(jupyter::message m);
-
-    /// Sends an answer to `input()`.
-    void send_answer(jupyter::message m);
+    /// \param answers whether it is an answer to `input()`
+    void send(jupyter::message m, bool answers = false);
 
     void interrupt();
     void ask_to_end();

@@ -1,8 +1,6 @@
 #pragma once
 
-#include <ipybox/packages/installation.hpp>
 #include <ipybox/session/execution.hpp>
-#include <ipybox/session/generated_place.hpp>
 #include <ipybox/session/job_core.hpp>
 #include <ipybox/session/kernel_manager.hpp>
 #include <ipybox/session/request_queue.hpp>
@@ -18,31 +16,13 @@
 #include <string>
 #include <vector>
 
-namespace ipybox {
-
-struct approval_subject;
-
-} // namespace ipybox
-
-namespace ipybox::mcp {
-
-class server_registry;
-struct tool;
-
-} // namespace ipybox::mcp
-
 namespace ipybox::detail {
-
-class approval_gate;
-struct action_outcome;
 
 struct run_context;
 class session_handle;
 struct session_parts;
-class server_packages;
-class server_source;
+class session_services;
 class session_settings;
-class tool_packages;
 
 /// Runs work on a session's executor; nothing happens where it has ended. From any thread.
 void post_to(std::weak_ptr<session_handle> const& outside, std::function<void()> work);
@@ -51,8 +31,8 @@ void post_to(std::weak_ptr<session_handle> const& outside, std::function<void()>
  * \brief One kernel and the queue of what is asked of it: the body of every executor.
  * \details A single coroutine, `serve`, takes the requests in order; the kernel is a `kernel_manager`'s. It lives in
  * its I/O context, destroyed with that at the latest; everything outside has a `session_handle`.
- * \par Thread safety Unsafe: belongs to its executor, which must not run two handlers at once. `state`, `servers`,
- * `tools`, `gate`, `unprotected_files` and `end_from_outside` are safe.
+ * \par Thread safety Unsafe: belongs to its executor, which must not run two handlers at once. `state`, `executor`,
+ * `services`, `unprotected_files` and `end_from_outside` are safe.
  */
 class session final : public kernel_manager::observer, public std::enable_shared_from_this<session> {
   public:
@@ -67,25 +47,17 @@ class session final : public kernel_manager::observer, public std::enable_shared
     void submit(std::shared_ptr<execution> e);
     void submit(std::shared_ptr<kernel_order> order);
     void interrupt(std::shared_ptr<pending_result<void>> call);
-    void list_tools(std::string server, std::shared_ptr<pending_result<std::vector<mcp::tool>>> call);
-    /// For its grants.
-    [[nodiscard]] ipybox::detail::approval_gate& gate() noexcept;
 
-    /// Has the gate decide about an action of the application's own.
-    void approve(approval_subject subject, std::shared_ptr<pending_result<std::uint64_t>> call);
-
-    /// Records how such an action has ended.
-    void record(std::uint64_t id, ipybox::detail::action_outcome const& how);
-
-    /// Starts the kernel if there is none, and installs packages beside the executions that come.
-    void install(std::vector<std::string> words, std::shared_ptr<pending_result<installation>> call);
+    /// Starts the kernel if there is none, and calls `then` beside the executions that come later.
+    void when_started(std::function<void(result<void>)> then);
 
     /// Raises KeyboardInterrupt in an execution, if the kernel runs it.
     void interrupt(execution const* which);
 
     /// Calls `give_up` when a wait for the end of a job has taken so long, unless that is forgotten before.
     void limit(std::shared_ptr<job_wait> const& wait, std::chrono::milliseconds bound, std::function<void()> give_up);
-    void forget(std::shared_ptr<job_wait> const& wait) { limits_.erase(wait); }
+    /// These waits need no bound any more.
+    void forget(job_core::waits const& over);
 
     void unwant(execution const* which, execution::ending how = {errc::cancelled});
     void unwant(kernel_order const* which);
@@ -98,15 +70,8 @@ class session final : public kernel_manager::observer, public std::enable_shared
     /// Ends the processes and decides what is undecided, whether the executor runs or not.
     void end_from_outside() { kernel_->end_from_outside(); }
 
-    [[nodiscard]] std::shared_ptr<mcp::server_registry> const& servers() const noexcept;
-    [[nodiscard]] std::shared_ptr<tool_packages> const& tools() const noexcept;
-
-    /// The packages of servers that code may import. To be used on the executor.
-    [[nodiscard]] server_packages& packages() noexcept;
-
-    /// Offers the packages of servers that are registered when code needs them.
-    void offer(std::shared_ptr<server_source> source, generated_place place,
-               std::function<void(std::string const&, result<codegen::generated_sources> const&)> heard);
+    [[nodiscard]] asio::any_io_executor const& executor() const noexcept { return executor_; }
+    [[nodiscard]] session_services& services() const noexcept { return *kernel_->services(); }
 
     [[nodiscard]] std::function<std::vector<ipybox::detail::unprotected_file>()> unprotected_files() const {
         return kernel_->unprotected_files();

@@ -2,7 +2,6 @@
 
 #include <ipybox/core/result.hpp>
 #include <ipybox/execution/executor_options.hpp>
-#include <ipybox/gate/approval_settings.hpp>
 #include <ipybox/kernel/kernel_options.hpp>
 #include <ipybox/kernel/supervisor.hpp>
 #include <ipybox/os/host_programs.hpp>
@@ -10,12 +9,6 @@
 
 #include <chrono>
 #include <memory>
-
-namespace ipybox::mcp::detail {
-
-struct server_files;
-
-} // namespace ipybox::mcp::detail
 
 namespace ipybox::detail {
 
@@ -39,17 +32,11 @@ class session_settings {
 
     [[nodiscard]] std::chrono::milliseconds end_grace() const;
 
-    [[nodiscard]] approval_settings approval() const;
+    /// A supervisor of the session's own, without the demands of services.
+    [[nodiscard]] supervisor_options supervisor(launch_wrapper wrap, transport_facts const& facts) const;
 
-    /// A supervisor of the session's own. `servers` are the files that decide what runs on the host.
-    [[nodiscard]] supervisor_options supervisor(launch_wrapper wrap, transport_facts const& facts,
-                                                mcp::detail::server_files const& servers) const;
-
-    /// A kernel that cannot ask for actions.
-    [[nodiscard]] kernel_launch plain_kernel() const;
-
-    /// A kernel that asks for actions over a socket.
-    [[nodiscard]] kernel_launch asking_kernel(std::shared_ptr<os::unique_fd const> action_socket) const;
+    /// A kernel of such a transport.
+    [[nodiscard]] kernel_launch kernel(transport_facts const& facts) const;
 
     /// Whether kernels of such a transport can do what the options say.
     [[nodiscard]] result<void> allows(transport_facts const& facts) const;

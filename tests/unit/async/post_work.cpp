@@ -16,7 +16,7 @@ using ipybox::detail::dispatch_work;
 using ipybox::detail::post_work;
 using ipybox::detail::wait_handler;
 
-TEST_CASE("post_work: never inline; dispatch_work: inline where the executor allows it") {
+TEST_CASE("post_work: never inline, and dispatch_work where the executor allows it") {
     asio::io_context context;
     auto const strand = asio::make_strand(context);
     std::string order;

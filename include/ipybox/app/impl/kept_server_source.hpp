@@ -2,7 +2,7 @@
 
 #include <ipybox/app/kept_servers.hpp>
 #include <ipybox/mcp/server_timeouts.hpp>
-#include <ipybox/session/server_source.hpp>
+#include <ipybox/services/server_source.hpp>
 
 #include <asio/awaitable.hpp>
 

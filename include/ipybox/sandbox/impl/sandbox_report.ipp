@@ -77,7 +77,7 @@ inline std::string gap_of_signals(sandbox_report::machine_parts const& machine) 
     return machine.landlock >= os::landlock_abi_with_scopes ? "" : "needs Linux 6.12 or newer (Landlock ABI 6)";
 }
 
-constexpr auto approvals = "approvals: code cannot start programs by itself (require_shell_escape)";
+constexpr auto guarded_approvals = "approvals: code cannot start programs by itself (require_shell_escape)";
 
 inline sandbox_report::policy_report bubblewrap_report(sandbox_report::machine_parts const& machine, std::string gap) {
     if (!gap.empty()) return {.policy = "bubblewrap", .gap = std::move(gap)};
@@ -87,7 +87,7 @@ inline sandbox_report::policy_report bubblewrap_report(sandbox_report::machine_p
                             {"services: no Unix sockets of the host"},
                             {"processes: none but its own are seen or signalled"},
                             {"end: no process outlives the host"},
-                            {approvals, gap_of_the_guard(machine)}}};
+                            {guarded_approvals, gap_of_the_guard(machine)}}};
 }
 
 /// As root, the code has all capabilities in a user namespace that srt makes for it, and the files in /proc that only
@@ -106,7 +106,7 @@ inline sandbox_report::policy_report srt_report(sandbox_report::machine_parts co
                             {"services: no Unix sockets of the host"},
                             {"processes: none but its own are signalled", gap_of_signals(machine)},
                             {"end: no process outlives the host"},
-                            {approvals, gap_of_the_guard(machine)}}};
+                            {guarded_approvals, gap_of_the_guard(machine)}}};
 }
 
 /// Why landlock_sandbox does not work; empty: it does.
@@ -126,7 +126,7 @@ inline sandbox_report::policy_report landlock_report(sandbox_report::machine_par
                             {"processes: none but its own are signalled"},
                             {"processes: none but its own are seen", other},
                             {"end: no process outlives the host", "commands can hinder that; choose bubblewrap"},
-                            {approvals, gap_of_the_guard(machine)}}};
+                            {guarded_approvals, gap_of_the_guard(machine)}}};
 }
 
 inline sandbox_report::policy_report none_report(sandbox_report::machine_parts const& machine) {
@@ -135,7 +135,7 @@ inline sandbox_report::policy_report none_report(sandbox_report::machine_parts c
             .protections = {{"files: nothing is written but what is writable", other},
                             {"network: none but a loopback of its own", other},
                             {"processes: none but its own are signalled", gap_of_signals(machine)},
-                            {approvals, gap_of_the_guard(machine)}}};
+                            {guarded_approvals, gap_of_the_guard(machine)}}};
 }
 
 IPYBOX_DECL sandbox_report sandbox_report_of(sandbox_report::machine_parts machine, std::string no_bubblewrap,

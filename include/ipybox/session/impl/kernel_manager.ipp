@@ -1,16 +1,14 @@
 #pragma once
 
-#include <ipybox/approval/any_approval.hpp>
 #include <ipybox/async/spawn.hpp>
 #include <ipybox/async/with_timeout.hpp>
 #include <ipybox/kernel/kernel_host.hpp>
-#include <ipybox/mcp/server_registry.hpp>
-#include <ipybox/session/kernel_actions.hpp>
 #include <ipybox/session/kernel_link.hpp>
 #include <ipybox/session/kernel_listener.hpp>
 #include <ipybox/session/kernel_manager.hpp>
 #include <ipybox/session/protection_check.hpp>
 #include <ipybox/session/seen_messages.hpp>
+#include <ipybox/session/session_services.hpp>
 #include <ipybox/session/session_settings.hpp>
 
 #include <chrono>
@@ -18,29 +16,27 @@
 
 namespace ipybox::detail {
 
-IPYBOX_DECL kernel_manager::kernel_manager(asio::any_io_executor executor,
-                                           std::shared_ptr<session_settings const> settings, any_approval approval,
-                                           launch_wrapper wrap, std::shared_ptr<kernel_host> const& shared,
+IPYBOX_DECL kernel_manager::kernel_manager(std::shared_ptr<session_services> services, launch_wrapper wrap,
+                                           std::shared_ptr<kernel_host> const& shared,
                                            std::shared_ptr<kernel_link> link)
-    : executor_(std::move(executor)), settings_(std::move(settings)), link_(std::move(link)),
-      seen_(std::make_shared<seen_messages>(executor_)),
-      actions_(std::make_shared<kernel_actions>(executor_, std::move(approval), settings_->approval(), seen_,
-                                                settings_->programs(), settings_->options().mcp.registry,
-                                                settings_->options().mcp.options)) {
+    : services_(std::move(services)), executor_(services_->executor()), settings_(services_->settings()),
+      seen_(services_->seen()), link_(std::move(link)) {
     auto const own = [settings = settings_, wrap = std::move(wrap), facts = link_->facts(),
-                      servers = actions_->servers()] { return settings->supervisor(wrap, facts, servers->files()); };
+                      demands = services_->demands()] {
+        auto options = settings->supervisor(wrap, facts);
+        demands->add_to(options);
+        return options;
+    };
     host_ = shared ? kernel_host::share(shared, own) : std::make_shared<kernel_host>(executor_, own);
 }
 
 IPYBOX_DECL std::function<std::vector<unprotected_file>()> kernel_manager::unprotected_files() const {
     auto const cure =
         host_->shares() ? unprotected_file::protection::runtime_options : unprotected_file::protection::next_kernel;
-    return [settings = settings_, servers = actions_->servers(), confinement = host_->confinement(), cure] {
+    return [settings = settings_, demands = services_->demands(), confinement = host_->confinement(), cure] {
         std::vector<protection_wish> wishes;
         for (auto const& path : settings->options().sandbox.read_only) wishes.push_back({path});
-        for (auto const& [server, files] : servers->files_by_server())
-            for (auto const* paths : {&files.read_only, &files.missing})
-                for (auto const& path : *paths) wishes.push_back({path, server});
+        demands->list(wishes);
         auto const around = confinement();
         auto reach = settings->programs()->reach();
         if (reach.empty()) reach.add(os::code_reach({around.working_dir})); // without a sandbox
@@ -95,9 +91,10 @@ IPYBOX_DECL asio::awaitable<result<void>> kernel_manager::start_link() {
     auto prepared = prepare_launch();
     if (!prepared) co_return failure(prepared);
     auto started = co_await link_->start(host_, std::move(*prepared));
+    if (started)
+        if (auto served = services_->can_serve(link_->kernel()); !served) started = failure(served);
     if (started && life_.started()) {
-        actions_->servers()->code_runs(reach_in(settings_->programs()->reach(), host_->confinement()()));
-        actions_->serve(link_->kernel());
+        services_->serve({link_->kernel(), reach_in(settings_->programs()->reach(), host_->confinement()())});
         listen();
         co_return result<void>();
     }
@@ -108,11 +105,14 @@ IPYBOX_DECL asio::awaitable<result<void>> kernel_manager::start_link() {
 }
 
 IPYBOX_DECL result<kernel_launch> kernel_manager::prepare_launch() {
+    services_->make_offered();
+    services_->close();
     if (auto allowed = settings_->allows(link_->facts()); !allowed) return failure(allowed);
-    if (!link_->facts().carries_actions) return settings_->plain_kernel();
-    auto channel = actions_->open();
-    if (!channel) return failure(channel);
-    return settings_->asking_kernel(std::move(*channel));
+    if (auto whole = services_->do_what_options_say(); !whole) return failure(whole);
+    auto launch = settings_->kernel(link_->facts());
+    if (!link_->facts().carries_actions) return launch;
+    if (auto prepared = services_->prepare(launch); !prepared) return failure(prepared);
+    return launch;
 }
 
 IPYBOX_DECL void kernel_manager::abandon_start() {
@@ -140,7 +140,7 @@ IPYBOX_DECL asio::awaitable<result<void>> kernel_manager::ask_to_end(std::shared
 }
 
 IPYBOX_DECL asio::awaitable<void> kernel_manager::end() {
-    actions_->close();
+    services_->close();
     auto const listener = std::exchange(listener_, nullptr);
     if (listener) listener->drop_rest();
     co_await link_->stop();
@@ -153,7 +153,7 @@ IPYBOX_DECL asio::awaitable<void> kernel_manager::end() {
 
 IPYBOX_DECL void kernel_manager::died(kernel_lifecycle::generation which, error const& why) {
     if (!life_.died(which, why)) return;
-    actions_->close();
+    services_->close();
     if (auto const who = observer_.lock()) who->on_death(why);
     // One that broke the protocol, or closed its end of the socket, may still run.
     stop_link_of(which);
@@ -163,7 +163,7 @@ IPYBOX_DECL asio::awaitable<void> kernel_manager::release_host() { return host_-
 
 IPYBOX_DECL void kernel_manager::end_from_outside() {
     host_->end();
-    actions_->abandon();
+    services_->abandon();
 }
 
 /// Ends a kernel beside all else. By then another one may have taken its place.

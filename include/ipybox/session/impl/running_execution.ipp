@@ -4,9 +4,9 @@
 #include <ipybox/session/execute_request.hpp>
 #include <ipybox/session/execution.hpp>
 #include <ipybox/session/job_core.hpp>
-#include <ipybox/session/kernel_actions.hpp>
 #include <ipybox/session/running_execution.hpp>
 #include <ipybox/session/seen_messages.hpp>
+#include <ipybox/session/session_services.hpp>
 #include <ipybox/session/session_settings.hpp>
 
 #include <asio/post.hpp>
@@ -51,7 +51,7 @@ IPYBOX_DECL running_execution::running_execution(std::shared_ptr<run_context> co
 
 IPYBOX_DECL running_execution::~running_execution() {
     context_->open_question = 0;
-    kernel_.actions().end_cell();
+    kernel_.services()->end_cell();
 }
 
 IPYBOX_DECL asio::awaitable<result<execution_result>> running_execution::run() {
@@ -158,7 +158,7 @@ IPYBOX_DECL void running_execution::begin_cell() {
     auto const waiting = [&inbox = context_->inbox](std::size_t count) {
         inbox.push(occurrence::approvals_waiting{count});
     };
-    kernel_.actions().begin_cell(
+    kernel_.services()->begin_cell(
         {request_id_, execution_.code, execution_.events, waiting, execution_.options.approval.policy()});
 }
 
@@ -226,12 +226,12 @@ IPYBOX_DECL void running_execution::on(occurrence::approvals_waiting const& a) {
 
 IPYBOX_DECL void running_execution::on(occurrence::input_answered& a) {
     if (a.question != context_->open_question) return; // the code waits for it no longer
-    if (auto reply = answers_.answer(std::move(a))) calls_.send_answer(std::move(*reply));
+    if (auto reply = answers_.answer(std::move(a))) calls_.send(std::move(*reply), true);
 }
 
 IPYBOX_DECL void running_execution::answered() {
     if (end_.over) answers_.drop_waiting();
-    if (auto next = answers_.sent()) calls_.send_answer(std::move(*next));
+    if (auto next = answers_.sent()) calls_.send(std::move(*next), true);
 }
 
 IPYBOX_DECL void running_execution::on(jupyter::message& m) {

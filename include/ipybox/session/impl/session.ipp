@@ -9,6 +9,7 @@
 #include <ipybox/session/seen_messages.hpp>
 #include <ipybox/session/session.hpp>
 #include <ipybox/session/session_parts.hpp>
+#include <ipybox/session/session_services.hpp>
 #include <ipybox/session/session_settings.hpp>
 
 #include <exception>
@@ -29,11 +30,16 @@ IPYBOX_DECL session::session(asio::any_io_executor executor, std::weak_ptr<sessi
                              std::function<void()> leave, session_parts parts)
     : executor_(std::move(executor)), leave_(std::move(leave)),
       settings_(std::make_shared<session_settings>(std::move(parts.options), std::move(parts.programs))),
-      kernel_(std::make_shared<kernel_manager>(executor_, settings_, std::move(parts.approval), std::move(parts.wrap),
-                                               parts.shared, std::move(parts.link))),
+      kernel_(std::make_shared<kernel_manager>(
+          std::make_shared<session_services>(executor_, settings_,
+                                             std::make_shared<any_approval const>(std::move(parts.approval)),
+                                             std::make_shared<seen_messages>(executor_)),
+          std::move(parts.wrap), parts.shared, std::move(parts.link))),
       context_(std::make_shared<run_context>(executor_, settings_, kernel_, [outside](std::function<void()> work) {
           post_to(outside, std::move(work));
-      })) {}
+      })) {
+    services().make_offered();
+}
 
 // --- requests ----------------------------------------------------------------------------------------------------------
 
@@ -78,45 +84,17 @@ IPYBOX_DECL void session::limit(std::shared_ptr<job_wait> const& wait, std::chro
     timer.async_wait([weak = weak_from_this(), wait, give_up = std::move(give_up)](asio::error_code cancelled) {
         if (cancelled) return;
         give_up();
-        if (auto const self = weak.lock()) self->forget(wait);
+        if (auto const self = weak.lock()) self->forget({wait});
     });
 }
 
-IPYBOX_DECL std::shared_ptr<mcp::server_registry> const& session::servers() const noexcept {
-    return kernel_->actions().servers();
+IPYBOX_DECL void session::forget(job_core::waits const& over) {
+    for (auto const& wait : over) limits_.erase(wait);
 }
 
-IPYBOX_DECL std::shared_ptr<tool_packages> const& session::tools() const noexcept { return kernel_->actions().tools(); }
-
-IPYBOX_DECL server_packages& session::packages() noexcept { return kernel_->actions().offered_packages(); }
-
-IPYBOX_DECL void
-session::offer(std::shared_ptr<server_source> source, generated_place place,
-               std::function<void(std::string const&, result<codegen::generated_sources> const&)> heard) {
-    kernel_->actions().offer(std::move(source), std::move(place), std::move(heard));
-}
-
-IPYBOX_DECL void session::list_tools(std::string server, std::shared_ptr<pending_result<std::vector<mcp::tool>>> call) {
-    spawn(executor_, kernel_->actions().servers()->list_tools(std::move(server)), delivery_to(std::move(call)));
-}
-
-IPYBOX_DECL approval_gate& session::gate() noexcept { return kernel_->actions().gate(); }
-
-IPYBOX_DECL void session::approve(approval_subject subject, std::shared_ptr<pending_result<std::uint64_t>> call) {
-    spawn(executor_, kernel_actions::approve_own(kernel_->shared_actions(), std::move(subject)),
-          delivery_to(std::move(call)));
-}
-
-IPYBOX_DECL void session::record(std::uint64_t id, action_outcome const& how) { kernel_->actions().record(id, how); }
-
-IPYBOX_DECL void session::install(std::vector<std::string> words, std::shared_ptr<pending_result<installation>> call) {
-    auto const begin = [weak = weak_from_this(), words = std::move(words), call](result<void> started) {
-        auto const self = weak.lock();
-        if (!self || !started) return call->fail(self ? started.error() : error(errc::not_running, ""));
-        spawn(self->executor_, kernel_actions::install(self->kernel_->shared_actions(), words), delivery_to(call));
-    };
-    submit(
-        std::make_shared<kernel_order>(kernel_order::kind::ensure, completion<result<void>>(called_in_place{begin})));
+IPYBOX_DECL void session::when_started(std::function<void(result<void>)> then) {
+    submit(std::make_shared<kernel_order>(kernel_order::kind::ensure,
+                                          completion<result<void>>(called_in_place{std::move(then)})));
 }
 
 IPYBOX_DECL void session::close() {
@@ -204,7 +182,7 @@ IPYBOX_DECL asio::awaitable<result<void>> session::done_as_told(kernel_order con
     co_await kernel_->let_end();
     co_await kernel_->end();
     context_->cells = 0;
-    co_await kernel_->actions().stop_servers();
+    co_await session_services::stop(kernel_->services());
     if (order.what == kind::reset) {
         if (closing_ || order.unwanted || order.overtaken) co_return failure(errc::not_running);
         co_return co_await kernel_->start();
@@ -249,7 +227,7 @@ IPYBOX_DECL asio::awaitable<void> session::end_all() {
     co_await kernel_->let_end();
     kernel_->life().close();
     co_await kernel_->end();
-    co_await kernel_->actions().end_servers();
+    co_await session_services::end(kernel_->services());
     co_await kernel_->release_host();
 }
 

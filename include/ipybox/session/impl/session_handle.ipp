@@ -1,15 +1,13 @@
 #pragma once
 
 #include <ipybox/async/blocking_wait.hpp>
+#include <ipybox/async/post_work.hpp>
 #include <ipybox/core/exception_error.hpp>
 #include <ipybox/core/forked_away.hpp>
-#include <ipybox/mcp/server_registry.hpp>
 #include <ipybox/session/execution.hpp>
 #include <ipybox/session/session_handle.hpp>
 #include <ipybox/session/session_parts.hpp>
-#include <ipybox/tools/tool_packages.hpp>
 
-#include <asio/post.hpp>
 #include <asio/system_executor.hpp>
 
 #include <algorithm>
@@ -73,24 +71,13 @@ IPYBOX_DECL std::shared_ptr<session_handle> const& session_handle::closed() {
     return none;
 }
 
-/// The effect of a call's signal, from any thread. It does not keep what was asked for alive.
-template <class T>
-std::function<void()> session_handle::forgetting(std::shared_ptr<T> const& asked) {
-    return [weak = weak_from_this(), which = std::weak_ptr<T>(asked)] {
-        auto const self = weak.lock();
-        auto const unwanted = which.lock();
-        if (self && unwanted) self->post([unwanted](session& s) { s.unwant(unwanted.get()); });
-    };
+IPYBOX_DECL bool session_handle::post(move_only_function<void(session&)> work) {
+    std::scoped_lock const lock(mutex_);
+    if (session_) post_work(executor_, [self = session_, work = std::move(work)]() mutable { work(*self); });
+    return session_ != nullptr;
 }
 
-/// Never cleared: a signal that comes too late finds nothing. Clearing the slot from the session would race with the
-/// signal's own thread.
-inline void on_signal(asio::cancellation_slot slot, std::function<void()> what) {
-    if (slot.is_connected()) slot.assign([what = std::move(what)](asio::cancellation_type) { what(); });
-}
-
-/// Has a call served, or fails it.
-IPYBOX_DECL void session_handle::begin(std::shared_ptr<pending_call> const& call, std::function<void(session&)> work) {
+IPYBOX_DECL void session_handle::call(std::shared_ptr<pending_call> const& call, std::function<void(session&)> work) {
     if (!owner_.is_this()) return call->fail(forked_away());
     if (call->waits_its_turn() && blocking_wait::begins_here()) {
         if (auto const may = may_wait_for_turn(); !may) return call->fail(may.error());
@@ -105,79 +92,6 @@ IPYBOX_DECL void session_handle::begin(std::shared_ptr<pending_call> const& call
     if (!post(guarded)) call->fail(error(errc::not_running, ""));
 }
 
-IPYBOX_DECL void session_handle::order(kernel_order::kind what, completion<result<void>> done) {
-    auto const slot = done.slot();
-    auto asked = std::make_shared<kernel_order>(what, std::move(done));
-    // A stop is not for changing one's mind: with the request the executions have ended already.
-    if (what != kernel_order::kind::stop) on_signal(slot, forgetting(asked));
-    begin(asked, [asked](session& s) { s.submit(asked); });
-}
-
-IPYBOX_DECL void session_handle::execute(std::shared_ptr<execution> const& e, asio::cancellation_slot slot) {
-    auto const forget = forgetting(e);
-    if (e->events) {
-        auto const go_on = [weak = weak_from_this()] {
-            if (auto const self = weak.lock()) self->post([](session& s) { s.resume_listening(); });
-        };
-        e->events->on_reader(go_on, forget);
-    } else {
-        on_signal(slot, forget);
-    }
-    begin(e, [e](session& s) { s.submit(e); });
-}
-
-IPYBOX_DECL void session_handle::cancel() {
-    post([](session& s) { s.unwant_all({errc::cancelled}); });
-}
-
-IPYBOX_DECL void session_handle::interrupt(completion<result<void>> done) {
-    auto const call = std::make_shared<pending_result<void>>(std::move(done));
-    forget_on_signal(call);
-    begin(call, [call](session& s) { s.interrupt(call); });
-}
-
-IPYBOX_DECL void session_handle::cancel_execution(std::shared_ptr<execution> const& e) {
-    if (e) post([e](session& s) { s.unwant(e.get()); });
-}
-
-IPYBOX_DECL void session_handle::interrupt_execution(std::shared_ptr<execution> const& e) {
-    if (e) post([e](session& s) { s.interrupt(e.get()); });
-}
-
-IPYBOX_DECL void session_handle::limit(std::shared_ptr<job_core> const& job, std::shared_ptr<job_wait> const& wait,
-                                       std::chrono::milliseconds bound) {
-    auto const give_up = [of = std::weak_ptr(job), which = std::weak_ptr(wait)] {
-        auto const waiting = which.lock();
-        if (!waiting) return;
-        if (auto const asked = of.lock()) asked->remove(waiting);
-        waiting->complete(false);
-    };
-    on_signal(wait->slot(), [give_up, weak = weak_from_this(), which = std::weak_ptr(wait)] {
-        give_up();
-        auto const self = weak.lock();
-        auto const over = which.lock();
-        if (self && over) self->forget({over});
-    });
-    // A session that is closed ends its jobs, and so all waits for them.
-    post([wait, bound, give_up](session& s) { s.limit(wait, bound, give_up); });
-}
-
-IPYBOX_DECL void session_handle::forget(job_core::waits over) {
-    if (over.empty()) return;
-    post([over = std::move(over)](session& s) {
-        for (auto const& wait : over) s.forget(wait);
-    });
-}
-
-/// A call that is only waited for: its signal ends the waiting.
-IPYBOX_DECL void session_handle::forget_on_signal(std::shared_ptr<pending_call> const& call,
-                                                  asio::cancellation_slot slot) {
-    on_signal(slot, [weak = std::weak_ptr(call)] {
-        if (auto const waiting = weak.lock()) waiting->fail(error(errc::cancelled, ""));
-    });
-}
-
-/// Does the work of a call on a thread of its own, for whose end the handle waits.
 IPYBOX_DECL void session_handle::aside(std::shared_ptr<pending_call> const& call, std::function<void()> work) {
     // An exception of an application's function is the outcome of the call.
     auto const guarded = [call, work = std::move(work)] {
@@ -190,28 +104,6 @@ IPYBOX_DECL void session_handle::aside(std::shared_ptr<pending_call> const& call
     } catch (...) { call->fail(error_of(std::current_exception())); }
 }
 
-IPYBOX_DECL void session_handle::list_tools(std::string server, completion<result<std::vector<mcp::tool>>> done) {
-    auto const call = std::make_shared<pending_result<std::vector<mcp::tool>>>(std::move(done));
-    begin(call, [call, server = std::move(server)](session& s) { s.list_tools(server, call); });
-}
-
-IPYBOX_DECL void session_handle::approve(approval_subject subject, completion<result<std::uint64_t>> done) {
-    auto const call = std::make_shared<pending_result<std::uint64_t>>(std::move(done));
-    forget_on_signal(call);
-    begin(call, [call, subject = std::move(subject)](session& s) { s.approve(subject, call); });
-}
-
-IPYBOX_DECL void session_handle::record(std::uint64_t id, action_outcome how) {
-    post([id, how = std::move(how)](session& s) { s.record(id, how); });
-}
-
-IPYBOX_DECL void session_handle::install(std::vector<std::string> words, completion<result<installation>> done) {
-    using call_type = pending_result<installation>;
-    auto const call = std::make_shared<call_type>(std::move(done), call_type::served::in_its_turn);
-    forget_on_signal(call);
-    begin(call, [call, words = std::move(words)](session& s) { s.install(words, call); });
-}
-
 IPYBOX_DECL void session_handle::close() {
     // A fork has neither the thread nor the processes, and must not end those of its parent.
     if (!owner_.is_this()) return;
@@ -219,12 +111,10 @@ IPYBOX_DECL void session_handle::close() {
     std::unique_ptr<io_thread> thread;
     asio::any_io_executor executor;
     std::function<result<void>()> may_block;
-    std::shared_ptr<tool_packages> tools;
     {
         std::scoped_lock const lock(mutex_);
         if (!session_) return;
-        tools = session_->tools();
-        asio::post(executor_, [self = session_] { self->close(); });
+        post_work(executor_, [self = session_] { self->close(); });
         body = std::move(session_);
         executor = std::move(executor_);
         may_block = std::move(may_block_);
@@ -235,7 +125,7 @@ IPYBOX_DECL void session_handle::close() {
     // an application's context.
     bool const alone = !thread || thread->join();
     // Functions of the application may use what goes behind the executor.
-    tools->end(time_for_functions);
+    body->services().wait_for_functions(time_for_functions);
     if (alone) {
         body->end_from_outside();
         outstanding_->end(error(errc::not_running, ""));
@@ -273,29 +163,6 @@ IPYBOX_DECL void session_handle::context_ends() noexcept {
 
 IPYBOX_DECL void post_to(std::weak_ptr<session_handle> const& outside, std::function<void()> work) {
     if (auto const handle = outside.lock()) handle->post([work = std::move(work)](session&) { work(); });
-}
-
-IPYBOX_DECL void session_handle::remember_place(std::string const& package, generated_place place) {
-    std::error_code ignored; // the current directory may be another one by then
-    place.root_dir = std::filesystem::absolute(place.root_dir, ignored);
-    auto const own = tools();
-    if (!own || !own->list(package)) {
-        post([package, place = std::move(place)](session& s) { s.packages().remember(package, place); });
-        return;
-    }
-    std::vector<generated_place> unneeded; // a filter is the application's
-    std::scoped_lock const lock(mutex_);
-    auto& places = generated_[package];
-    auto const same = std::ranges::partition(places, [&](auto const& p) { return p.root_dir != place.root_dir; });
-    unneeded.assign(std::move_iterator(same.begin()), std::move_iterator(same.end()));
-    places.erase(same.begin(), same.end());
-    places.push_back(std::move(place));
-}
-
-IPYBOX_DECL std::vector<generated_place> session_handle::places_of(std::string const& package) const {
-    std::scoped_lock const lock(mutex_);
-    auto const found = generated_.find(package);
-    return found == generated_.end() ? std::vector<generated_place>() : found->second;
 }
 
 IPYBOX_DECL std::vector<unprotected_file> session_handle::unprotected_files() const {
@@ -336,12 +203,8 @@ IPYBOX_DECL result<void> session_handle::may_block() const {
 }
 
 IPYBOX_DECL result<void> session_handle::may_wait_for_turn() const {
-    if (auto const own = tools(); own && own->runs_here())
-        return failure(errc::would_deadlock,
-                       "a function of a host tool cannot wait for code of the executor that calls "
-                       "it: that waits for the function. Call an async_ operation, or another "
-                       "executor");
-    return {};
+    std::scoped_lock const lock(mutex_);
+    return session_ ? session_->services().may_wait() : result<void>();
 }
 
 } // namespace ipybox::detail

@@ -4,8 +4,6 @@
 #include <ipybox/core/time_budget.hpp>
 #include <ipybox/jupyter/message.hpp>
 #include <ipybox/kernel/interpreter.hpp>
-#include <ipybox/mcp/server_files.hpp>
-#include <ipybox/packages/add_packages.hpp>
 #include <ipybox/session/kernel_link.hpp>
 #include <ipybox/session/session_settings.hpp>
 
@@ -44,31 +42,13 @@ inline std::shared_ptr<output_places> places_of(executor_options const& options)
     return std::make_shared<output_places>(settings);
 }
 
-inline void append(std::vector<std::filesystem::path>& to, std::vector<std::filesystem::path> const& more) {
-    to.insert(to.end(), more.begin(), more.end());
-}
-
 IPYBOX_DECL session_settings::session_settings(executor_options options,
                                                std::shared_ptr<os::host_programs const> programs)
     : places_(places_of(options)), options_(with_absolute_paths(std::move(options))), programs_(std::move(programs)) {}
 
 IPYBOX_DECL std::chrono::milliseconds session_settings::end_grace() const { return clamped(options_.kernel.end_grace); }
 
-IPYBOX_DECL approval_settings session_settings::approval() const {
-    approval_settings settings;
-    settings.approve_tool_calls = options_.approval.tool_calls;
-    settings.approve_shell_cmds = options_.approval.shell_cmds;
-    settings.approval_timeout = options_.approval.timeout;
-    settings.calls_per_cell = options_.approval.calls_per_cell;
-    settings.repeated = options_.approval.repeated;
-    settings.rules = options_.approval.rules;
-    settings.audit = options_.approval.audit;
-    settings.audit_session = options_.approval.audit_session;
-    return settings;
-}
-
-IPYBOX_DECL supervisor_options session_settings::supervisor(launch_wrapper wrap, transport_facts const& facts,
-                                                            mcp::detail::server_files const& servers) const {
+IPYBOX_DECL supervisor_options session_settings::supervisor(launch_wrapper wrap, transport_facts const& facts) const {
     supervisor_options own;
     own.host = programs_;
     own.python = options_.kernel.python;
@@ -81,16 +61,12 @@ IPYBOX_DECL supervisor_options session_settings::supervisor(launch_wrapper wrap,
     own.allow = options_.sandbox.allow;
     own.limits = options_.sandbox.limits;
     own.read_only = options_.sandbox.read_only;
-    append(own.read_only, servers.read_only);
-    append(own.read_only, servers.missing);
     own.hidden = options_.sandbox.hidden;
-    append(own.hidden, servers.secret);
     own.cache_dir = options_.kernel.cache_dir;
-    add_packages(own, options_.kernel.packages);
     return own;
 }
 
-IPYBOX_DECL kernel_launch session_settings::plain_kernel() const {
+IPYBOX_DECL kernel_launch session_settings::kernel(transport_facts const& facts) const {
     kernel_launch launch;
     auto env = options_.kernel.env;
     env.insert(options_.kernel.untrusted_env.begin(), options_.kernel.untrusted_env.end());
@@ -98,16 +74,11 @@ IPYBOX_DECL kernel_launch session_settings::plain_kernel() const {
     launch.working_dir = options_.working_dir;
     launch.keep_cwd = *options_.kernel.keep_cwd;
     launch.start_bound = clamped(options_.kernel.init_timeout);
-    return launch;
-}
-
-IPYBOX_DECL kernel_launch session_settings::asking_kernel(std::shared_ptr<os::unique_fd const> action_socket) const {
-    auto launch = plain_kernel();
+    if (!facts.carries_actions) return launch;
     if (!options_.kernel.argv.empty()) launch.env["IPYBOX_ARGV"] = json_text(nlohmann::json(options_.kernel.argv));
     if (auto const& caches = options_.kernel.cache_dir; !caches.empty()) launch.env["IPYBOX_CACHE"] = caches.string();
     launch.guard = options_.approval.require_shell_escape ? kernel_guard::no_exec : kernel_guard::none;
     launch.allow = options_.sandbox.allow;
-    launch.action_socket = std::move(action_socket);
     return launch;
 }
 

@@ -4,8 +4,8 @@
 #include <ipybox/async/side_threads.hpp>
 #include <ipybox/codegen/generated_sources.hpp>
 #include <ipybox/core/result.hpp>
-#include <ipybox/session/generated_place.hpp>
-#include <ipybox/session/server_source.hpp>
+#include <ipybox/services/generated_place.hpp>
+#include <ipybox/services/server_source.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/awaitable.hpp>
@@ -114,5 +114,5 @@ class server_packages : public std::enable_shared_from_this<server_packages> {
 } // namespace ipybox::detail
 
 #ifdef IPYBOX_HEADER_ONLY
-#include <ipybox/session/impl/server_packages.ipp>
+#include <ipybox/services/impl/server_packages.ipp>
 #endif

@@ -7,7 +7,7 @@
 #include <ipybox/core/exception_error.hpp>
 #include <ipybox/core/first_line.hpp>
 #include <ipybox/mcp/server_registry.hpp>
-#include <ipybox/session/server_packages.hpp>
+#include <ipybox/services/server_packages.hpp>
 
 #include <asio/redirect_error.hpp>
 #include <asio/this_coro.hpp>
