@@ -32,7 +32,7 @@ class tool_service final : public session_service,
     tool_service(session_services const& session, std::shared_ptr<approval_service> approvals);
     ~tool_service() override;
 
-    /// What may be used from any thread, and behind the end of the session; null once that is closed.
+    /// The parts that any thread may use, also behind the end of the session; null once that is closed.
     struct shared_parts {
         std::shared_ptr<mcp::server_registry> servers;
         std::shared_ptr<tool_packages> functions; ///< of the application, that code may call

@@ -24,13 +24,13 @@ namespace {
 using namespace ipybox;
 using namespace ipybox::detail;
 
-/// What the services of a test were told, in order.
+/// The calls that the services of a test got, in order.
 std::string& heard() {
     static std::string text;
     return text;
 }
 
-/// A service that tells what it hears.
+/// A service that writes down its calls.
 class telling_service : public session_service {
   public:
     explicit telling_service(std::string name) : name_(std::move(name)) {}

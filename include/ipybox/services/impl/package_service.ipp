@@ -22,7 +22,7 @@
 
 namespace ipybox::detail {
 
-/// pip, which is no process of the supervisor's.
+/// pip, which runs beside the supervisor.
 class installing_program final : public running_program {
   public:
     explicit installing_program(std::shared_ptr<package_installation> installation)

@@ -103,15 +103,10 @@ IPYBOX_DECL asio::awaitable<void> tool_service::stop() {
     if (!shares_servers_) co_await servers_->stop();
 }
 
-inline asio::awaitable<bool> done_behind(asio::awaitable<void> work) {
-    co_await std::move(work);
-    co_return true;
-}
-
 IPYBOX_DECL asio::awaitable<void> tool_service::end() {
     if (shares_servers_) co_return;
     // Their own grace is the user's, and may be long.
-    (void)co_await with_timeout(done_behind(servers_->stop()), std::chrono::seconds(1));
+    co_await end_within(servers_->stop(), std::chrono::seconds(1));
     servers_->kill();
 }
 
