@@ -4,6 +4,7 @@
 #include <ipybox/async/await_completion.hpp>
 
 #include <system_error>
+#include <utility>
 
 namespace ipybox::detail {
 
@@ -20,7 +21,7 @@ IPYBOX_DECL asio::awaitable<void> done_aside(side_threads& threads, move_only_fu
             try {
                 work();
             } catch (...) { thrown = std::current_exception(); }
-            done(thrown);
+            done(std::move(thrown)); // so that this thread does not end it while the coroutine reads it
         });
     };
     auto const thrown = co_await await_completion<std::exception_ptr>(begin);
