@@ -124,8 +124,8 @@
 #include <ipybox/mcp/impl/argument_check.ipp>
 #include <ipybox/mcp/impl/call_result.ipp>
 #include <ipybox/mcp/impl/client.ipp>
-#include <ipybox/mcp/impl/client_core.ipp>
 #include <ipybox/mcp/impl/connection.ipp>
+#include <ipybox/mcp/impl/connector.ipp>
 #include <ipybox/mcp/impl/content_request_machine.ipp>
 #include <ipybox/mcp/impl/file_memory.ipp>
 #include <ipybox/mcp/impl/first_words.ipp>

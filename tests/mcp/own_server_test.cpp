@@ -118,13 +118,13 @@ TEST_CASE_METHOD(mcp_host, "our server and our client: every version, in every w
           pair{n::handshake_only, "2025-06-18", "2025-06-18"}, pair{n::handshake_only, "2025-03-26", "2025-03-26"},
           pair{n::handshake_only, "2024-11-05", "2024-11-05"}, pair{n::initialize_first, "1999-01-01", "2025-11-25"}}) {
         CAPTURE(how, asks_for);
-        mcp::detail::client client(context().get_executor(), "own", own_server(how, asks_for));
+        auto const client = mcp::detail::client::make(context().get_executor(), "own", own_server(how, asks_for));
         auto const call = [&](std::string tool, json arguments = json::object(), mcp::call_options options = {}) {
-            auto r = test::run(context(), client.call(std::move(tool), std::move(arguments), std::move(options)));
+            auto r = test::run(context(), client->call(std::move(tool), std::move(arguments), std::move(options)));
             if (!r) FAIL(r.error().text());
             return *r;
         };
-        auto const tools = test::run(context(), client.list_tools());
+        auto const tools = test::run(context(), client->list_tools());
         REQUIRE(tools);
         REQUIRE(tools->size() == 11);
         std::string const spoken = agreed;
@@ -132,7 +132,7 @@ TEST_CASE_METHOD(mcp_host, "our server and our client: every version, in every w
         CHECK((*tools)[1].title.has_value() == (spoken >= "2025-06-18"));
         CHECK((*tools)[1].output_schema.has_value() == (spoken >= "2025-06-18"));
         CHECK((*tools)[1].annotations.has_value() == (spoken >= "2025-03-26"));
-        auto const session = test::run(context(), client.current_session());
+        auto const session = test::run(context(), client->current_session());
         REQUIRE(session);
         CHECK(session->version == spoken);
         CHECK(session->server_name == "fixture");
@@ -142,7 +142,7 @@ TEST_CASE_METHOD(mcp_host, "our server and our client: every version, in every w
         CHECK(sum.structured_content.has_value() == (spoken >= "2025-06-18"));
         CHECK(sum.text() == R"({"sum":42.0})");
         auto const raw = *mcp::raw_json::read(R"({"z":123456789012345678901234567890,"a":[1,"ä"]})");
-        auto const echo = test::run(context(), client.call("echo", raw));
+        auto const echo = test::run(context(), client->call("echo", raw));
         REQUIRE(echo);
         CHECK(echo->text() == raw.text());
         CHECK(call("fail").is_error);
@@ -160,18 +160,18 @@ TEST_CASE_METHOD(mcp_host, "our server and our client: every version, in every w
                                                  : std::vector<std::string>{"step 1", "step 2"}));
         mcp::call_options brief;
         brief.timeout = 50ms;
-        auto const late = test::run(context(), client.call("wait", json::object(), brief));
+        auto const late = test::run(context(), client->call("wait", json::object(), brief));
         REQUIRE_FALSE(late);
         CHECK(late.error() == errc::timed_out);
         std::string waited;
         for (int i = 0; i < 1000 && waited != R"({"begun":1,"cancelled":1})"; ++i) waited = call("waited").text();
         CHECK(waited == R"({"begun":1,"cancelled":1})");
-        auto const unknown = test::run(context(), client.call("nope", json::object()));
+        auto const unknown = test::run(context(), client->call("nope", json::object()));
         REQUIRE_FALSE(unknown);
         CHECK(unknown.error() == errc::mcp_refused);
 
         auto const begin = std::chrono::steady_clock::now();
-        test::run(context(), client.stop());
+        test::run(context(), client->stop());
         CHECK(std::chrono::steady_clock::now() - begin < 1500ms); // it ends with its input, untold
     }
 }

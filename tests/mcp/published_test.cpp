@@ -164,12 +164,12 @@ TEST_CASE_METHOD(mcp_host, "the protocol's Python library: both eras, in every w
          {kind{n::initialize_first, mcp::detail::era::handshake}, kind{n::discover_first, mcp::detail::era::stateless},
           kind{n::stateless_only, mcp::detail::era::stateless}, kind{n::handshake_only, mcp::detail::era::handshake}}) {
         CAPTURE(how);
-        mcp::detail::client client(context().get_executor(), "sdk", sdk(how));
+        auto const client = mcp::detail::client::make(context().get_executor(), "sdk", sdk(how));
         auto const call = [&](std::string tool, json arguments, mcp::call_options options = {}) {
-            return test::run(context(), client.call(std::move(tool), std::move(arguments), std::move(options)));
+            return test::run(context(), client->call(std::move(tool), std::move(arguments), std::move(options)));
         };
-        CHECK(names_of(test::run(context(), client.list_tools())).size() == 8);
-        CHECK(test::run(context(), client.current_session())->era == expected);
+        CHECK(names_of(test::run(context(), client->list_tools())).size() == 8);
+        CHECK(test::run(context(), client->current_session())->era == expected);
 
         auto const sum = call("add", {{"a", 2}, {"b", 40}});
         REQUIRE(sum);
@@ -195,7 +195,7 @@ TEST_CASE_METHOD(mcp_host, "the protocol's Python library: both eras, in every w
         REQUIRE_FALSE(late);
         CHECK(late.error() == errc::timed_out);
         CHECK(call("long_text", {{"size", 5'000'000}}).value().text().size() == 5'000'000);
-        test::run(context(), client.stop());
+        test::run(context(), client->stop());
     }
 }
 

@@ -19,7 +19,7 @@ IPYBOX_DECL void executor_base::submit_approval(session_ptr const& s, approval_s
         spawn(session.executor(), detail::approval_service::approve_own(std::move(approvals), subject),
               delivery_to(call));
     };
-    s->ask<std::uint64_t>(std::make_shared<detail::pending_result<std::uint64_t>>(std::move(done)), decide);
+    s->ask(std::move(done), decide);
 }
 
 IPYBOX_DECL void executor_base::record_outcome(std::uint64_t id, detail::action_outcome how) {

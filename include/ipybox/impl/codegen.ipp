@@ -70,7 +70,7 @@ executor_base::generate_mcp_sources(std::string server, std::filesystem::path ro
         auto const ask = [&server](detail::session& session, auto const& call) {
             detail::list_tools(session, server, call);
         };
-        session_->ask<list>(std::make_shared<detail::pending_result<list>>(std::move(done)), ask);
+        session_->ask(std::move(done), ask);
     });
     if (!tools) return failure(tools.error());
     auto how = detail::options_for(server, options, *session_);
@@ -118,10 +118,9 @@ IPYBOX_DECL void executor_base::submit_generation(session_ptr const& s, std::str
     std::error_code gone; // it is made on another thread, by when another directory may be the current one
     if (auto whole = std::filesystem::absolute(root_dir, gone); !gone) root_dir = std::move(whole);
     auto options = detail::options_for(server, how ? *how : codegen::generate_options(), *s);
-    using pending = detail::pending_result<codegen::generated_sources>;
     using list = std::vector<mcp::tool>;
     auto const make = [weak = std::weak_ptr(s), server, root_dir = std::move(root_dir),
-                       options = std::move(options)](detail::session& session, std::shared_ptr<pending> const& call) {
+                       options = std::move(options)](detail::session& session, auto const& call) {
         auto const listed = [=](result<list> tools) {
             auto const handle = weak.lock();
             if (!handle || !tools) return call->fail(handle ? tools.error() : error(errc::not_running, ""));
@@ -135,7 +134,7 @@ IPYBOX_DECL void executor_base::submit_generation(session_ptr const& s, std::str
             detail::completion<result<list>>(detail::called_in_place{listed}));
         detail::list_tools(session, server, listing);
     };
-    s->ask<codegen::generated_sources>(std::make_shared<pending>(std::move(done)), make);
+    s->ask(std::move(done), make);
 }
 
 IPYBOX_DECL result<codegen::generated_sources> executor_base::generate_mcp_sources(std::string server,

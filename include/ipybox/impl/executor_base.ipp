@@ -183,7 +183,7 @@ IPYBOX_DECL void executor_base::submit_start(session_ptr const& s, detail::compl
 }
 IPYBOX_DECL void executor_base::submit_interrupt(session_ptr const& s, detail::completion<result<void>> done) {
     auto const interrupt = [](detail::session& session, auto const& call) { session.interrupt(call); };
-    s->ask<void>(std::make_shared<detail::pending_result<void>>(std::move(done)), interrupt);
+    s->ask(std::move(done), interrupt);
 }
 IPYBOX_DECL void executor_base::submit_reset(session_ptr const& s, detail::completion<result<void>> done) {
     auto const slot = done.slot();

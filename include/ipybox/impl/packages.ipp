@@ -25,8 +25,7 @@ IPYBOX_DECL result<detail::installation> executor_base::install_package(std::str
 
 IPYBOX_DECL void executor_base::submit_installation(session_ptr const& s, std::vector<std::string> words,
                                                     detail::completion<result<installation>> done) {
-    using pending = detail::pending_result<installation>;
-    auto const install = [words = std::move(words)](detail::session& session, std::shared_ptr<pending> const& call) {
+    auto const install = [words = std::move(words)](detail::session& session, auto const& call) {
         auto const begin = [weak = session.weak_from_this(), words, call](result<void> started) {
             auto const self = weak.lock();
             if (!self || !started) return call->fail(self ? started.error() : error(errc::not_running, ""));
@@ -35,7 +34,7 @@ IPYBOX_DECL void executor_base::submit_installation(session_ptr const& s, std::v
         };
         session.when_started(begin);
     };
-    s->ask<installation>(std::make_shared<pending>(std::move(done), pending::served::in_its_turn), install);
+    s->ask(std::move(done), install, detail::pending_call::served::in_its_turn);
 }
 
 } // namespace ipybox

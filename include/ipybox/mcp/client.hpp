@@ -1,24 +1,26 @@
 #pragma once
 
 #include <ipybox/async/completion.hpp>
+#include <ipybox/async/context_bound_executor.hpp>
 #include <ipybox/core/result.hpp>
 #include <ipybox/mcp/call_options.hpp>
 #include <ipybox/mcp/call_result.hpp>
-#include <ipybox/mcp/channel.hpp>
+#include <ipybox/mcp/client_environment.hpp>
+#include <ipybox/mcp/impl/connection.hpp>
+#include <ipybox/mcp/impl/connector.hpp>
+#include <ipybox/mcp/listed_tools.hpp>
 #include <ipybox/mcp/raw_json.hpp>
 #include <ipybox/mcp/server_params.hpp>
 #include <ipybox/mcp/server_query.hpp>
 #include <ipybox/mcp/session.hpp>
 #include <ipybox/mcp/tool.hpp>
-#include <ipybox/mcp/variables.hpp>
-#include <ipybox/os/host_programs.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/awaitable.hpp>
 #include <nlohmann/json_fwd.hpp>
 
+#include <atomic>
 #include <concepts>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,47 +29,32 @@
 
 namespace ipybox::mcp::detail {
 
-class client_core;
-
-/// The settings of a client besides the parameters of its server. If the first two throw, the start fails with
-/// errc::invalid_argument.
-struct client_environment {
-    channel::factory make_channel;          ///< none: child processes only
-    variable_lookup variables;              ///< none: the environment of the host
-    std::function<void()> on_tools_changed; ///< called on the client's executor when the server's list of tools
-                                            ///< changes; what it throws is dropped
-    /// Whether it may be started with these parameters now, in which variables have been put; none: it may.
-    std::function<result<void>(server_params const&)> check_start = {};
-    /// Whether it may go on, now that it has begun to talk; none: it may.
-    std::function<result<void>(server_params const&)> check_started = {};
-    /// Its process is started there.
-    std::shared_ptr<os::host_programs const> host = os::host_programs::now();
-};
+class exchange;
 
 /**
  * \brief The client of one server. Starts it with the first request, and anew with the first one after it ended.
  * \details Requests run beside each other, in as many as there are. Texts of errors name the server; what stands behind
- * their first line (commands, standard error) is for the host alone.
- * \par Completion of operations: exactly once, on the caller's executor; the client may be destroyed meanwhile
+ * their first line (commands, standard error) is for the host alone. What is under way keeps the client: whoever lets
+ * go of it ends it first, by `stop`, `kill` or `retire`. Where its I/O context is destroyed, it ends with that, and
+ * only refuses.
+ * \par Completion of operations: exactly once, on the caller's executor
  * \par Thread safety Safe: works on the executor it was given, which must not run two handlers at once.
  */
-class client {
+class client : public std::enable_shared_from_this<client> {
   public:
-    client(asio::any_io_executor executor, std::string name, server_params params,
-           client_environment surroundings = {});
-    client(client const&) = delete;
-    client& operator=(client const&) = delete;
+    [[nodiscard]] static std::shared_ptr<client> make(asio::any_io_executor executor, std::string name,
+                                                      server_params params, client_environment surroundings = {});
 
-    ~client(); ///< Ends the server at once.
-
-    [[nodiscard]] std::string const& name() const noexcept;
-    [[nodiscard]] server_params const& params() const noexcept;
+    [[nodiscard]] std::string const& name() const noexcept { return name_; }
+    [[nodiscard]] server_params const& params() const noexcept { return params_; }
 
     /// The effects of a tool, as the server listed them; none if it has not. From any thread.
-    [[nodiscard]] std::optional<ipybox::detail::tool_annotations> annotations(std::string const& tool) const;
+    [[nodiscard]] std::optional<ipybox::detail::tool_annotations> annotations(std::string const& tool) const {
+        return listed_->annotations(tool);
+    }
 
     /// The `instructions` of the server; empty: it has none, or has not been started. From any thread.
-    [[nodiscard]] std::string instructions() const;
+    [[nodiscard]] std::string instructions() const { return listed_->instructions(); }
 
     /**
      * \brief Asks for all tools, page after page.
@@ -123,17 +110,68 @@ class client {
     /// Ends the server at once, for ever. From any thread.
     void kill();
 
-    /// Stops the server for ever, without waiting for it. The client may be destroyed.
+    /// Stops the server for ever, without waiting for it.
     void retire();
 
     /// The agreement with the server that runs; none if none does.
     asio::awaitable<std::optional<session>> current_session();
 
   private:
+    using client_ptr = std::shared_ptr<client>;
+
+    client(asio::any_io_executor executor, std::string name, server_params params, client_environment surroundings);
+
+    // What is asked. While they wait, these coroutines belong to the client, by way of their completions: so they let
+    // go of it first. A context that is destroyed then destroys all of it.
+    template <class Machine>
+    static asio::awaitable<result<typename Machine::value_type>> run(client_ptr self, result<Machine> machine,
+                                                                     call_options options);
+    template <class Machine>
+    static asio::awaitable<result<typename Machine::value_type>> read_list(client_ptr self, call_options options);
+    static asio::awaitable<result<std::vector<tool>>> read_tools(client_ptr self, call_options options);
+    template <class Arguments>
+    static asio::awaitable<result<call_result>> call_tool(client_ptr self, std::string const& tool,
+                                                          Arguments&& arguments, call_options options);
+    static asio::awaitable<result<call_result>> call_once_listed(client_ptr self, std::string tool, raw_json arguments,
+                                                                 call_options options);
+    static asio::awaitable<void> stopped(client_ptr self);
+    static asio::awaitable<std::optional<session>> described(client_ptr self);
     asio::awaitable<result<call_result>> call_sorted(std::string const& tool, nlohmann::json const& arguments,
                                                      call_options options);
 
-    std::shared_ptr<client_core> core_;
+    // A request, on the executor.
+    void begin(asio::any_io_executor const& current, std::shared_ptr<exchange> e);
+    void submit(std::shared_ptr<exchange> const& e);
+    void wait_for_server(std::shared_ptr<exchange> const& e);
+    void ask(std::shared_ptr<exchange> const& e);
+    void begin_request(std::shared_ptr<exchange> const& e);
+    void send_request(std::shared_ptr<exchange> const& e);
+    void cancel_task(exchange const& e);
+    void on_outcome(std::shared_ptr<exchange> const& e, rpc_outcome outcome);
+    void conclude(std::shared_ptr<exchange> const& e, rpc_outcome outcome);
+    void cancel(std::shared_ptr<exchange> const& e);
+    void end_waiting(error const& why);
+
+    // The lives of the server, which one coroutine goes through.
+    static asio::awaitable<void> serve(client_ptr self);
+    asio::awaitable<void> live();
+    void begin_session(session s);
+    void end_all();
+    void context_ends() noexcept;
+
+    ipybox::detail::context_bound_executor executor_;
+    std::string const name_;
+    server_params const params_;
+    client_environment const surroundings_;
+    std::shared_ptr<listed_tools> const listed_ = std::make_shared<listed_tools>();
+    connector connector_;
+
+    std::vector<std::shared_ptr<exchange>> waiting_; ///< for a server
+    std::optional<session> session_;                 ///< none: not ready
+    std::shared_ptr<connection> connection_;         ///< as `session_`
+    bool serving_ = false;
+    std::atomic<bool> retired_ = false; ///< there will be no further life
+    std::vector<ipybox::detail::completion<bool>> stop_waiters_;
 };
 
 } // namespace ipybox::mcp::detail

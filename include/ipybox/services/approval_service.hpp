@@ -56,7 +56,7 @@ class approval_service final : public session_service {
     [[nodiscard]] bool offers(feature what) const noexcept override { return what == feature::approvals; }
     void serve(running_kernel const& kernel) override { interpreter_ = kernel.process.interpreter(); }
     void close() override;
-    void begin_cell(acting_cell const& cell) override { cell_ = cell; }
+    void begin_cell(std::shared_ptr<acting_cell const> const& cell) override { cell_ = cell; }
     void end_cell() override;
     void abandon() override { gate_.abandon(); }
 
@@ -66,10 +66,11 @@ class approval_service final : public session_service {
 
     std::shared_ptr<any_approval const> const policy_;
     std::shared_ptr<seen_messages> const seen_;
+    std::shared_ptr<acting_cell const> const no_cell_ = std::make_shared<acting_cell const>();
+    std::shared_ptr<acting_cell const> cell_ = no_cell_;
     approval_gate gate_;
     stated_annotations annotations_;    ///< of whichever tool an action is about
     std::filesystem::path interpreter_; ///< of the kernel
-    acting_cell cell_;
 };
 
 } // namespace ipybox::detail

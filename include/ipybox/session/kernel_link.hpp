@@ -61,7 +61,9 @@ class transport_link final : public kernel_link {
     }
     asio::awaitable<result<void>> interrupt() override { return transport_traits<Transport>::interrupt(*transport_); }
     asio::awaitable<result<void>> ask_to_end() override {
-        if constexpr (requires(Transport& t) { transport_traits<Transport>::ask_to_end(t); })
+        if constexpr (requires(Transport& t) {
+                          { transport_traits<Transport>::ask_to_end(t) } -> std::same_as<asio::awaitable<result<void>>>;
+                      })
             return transport_traits<Transport>::ask_to_end(*transport_);
         else
             return refused();

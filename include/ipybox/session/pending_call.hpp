@@ -22,6 +22,9 @@ class outstanding_calls;
  */
 class pending_call {
   public:
+    /// When a call is served.
+    enum class served { at_once, in_its_turn };
+
     pending_call() = default;
     pending_call(pending_call const&) = delete;
     pending_call& operator=(pending_call const&) = delete;
@@ -47,9 +50,6 @@ class pending_call {
 template <class T>
 class pending_result : public pending_call {
   public:
-    /// When a call is served.
-    enum class served { at_once, in_its_turn };
-
     explicit pending_result(completion<result<T>> done, served when = served::at_once)
         : done_(std::move(done)), when_(when) {}
 

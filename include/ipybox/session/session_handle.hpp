@@ -70,10 +70,15 @@ class session_handle final : public executor_lender, public std::enable_shared_f
     /// Has the session work for a call, or fails it.
     void call(std::shared_ptr<pending_call> const& call, std::function<void(session&)> work);
 
-    /// The same for a call that is only waited for: its signal ends the waiting. `work` gets the call as well.
+    /// What a session does for a call that it is given, too.
     template <class T>
-    void ask(std::shared_ptr<pending_result<T>> const& asked,
-             std::function<void(session&, std::shared_ptr<pending_result<T>> const&)> work) {
+    using work_for = std::function<void(session&, std::shared_ptr<pending_result<T>> const&)>;
+
+    /// The same for a call that is only waited for: its signal ends the waiting.
+    template <class T>
+    void ask(completion<result<T>> done, std::type_identity_t<work_for<T>> work,
+             pending_call::served when = pending_call::served::at_once) {
+        auto const asked = std::make_shared<pending_result<T>>(std::move(done), when);
         if (auto slot = asked->slot(); slot.is_connected()) {
             slot.assign([weak = std::weak_ptr(asked)](asio::cancellation_type) {
                 if (auto const waiting = weak.lock()) waiting->fail(error(errc::cancelled, ""));

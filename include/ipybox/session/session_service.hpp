@@ -75,7 +75,7 @@ class session_service {
     /// The kernel is gone, or is to go.
     virtual void close() {}
 
-    virtual void begin_cell(acting_cell const& /*cell*/) {}
+    virtual void begin_cell(std::shared_ptr<acting_cell const> const& /*cell*/) {}
     virtual void end_cell() {}
 
     /// Ends what it has started, each within its own grace; another kernel may come.

@@ -99,7 +99,7 @@ class session_services {
     [[nodiscard]] result<void> prepare(kernel_launch& launch);
     void serve(running_kernel const& kernel);
     void close();
-    void begin_cell(acting_cell const& cell);
+    void begin_cell(std::shared_ptr<acting_cell const> const& cell);
     void end_cell();
     [[nodiscard]] static asio::awaitable<void> stop(std::shared_ptr<session_services> self);
     [[nodiscard]] static asio::awaitable<void> end(std::shared_ptr<session_services> self);

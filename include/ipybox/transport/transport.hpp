@@ -15,114 +15,73 @@ namespace ipybox {
 namespace detail {
 
 template <class T>
-concept has_transport_members =
-    requires(T& t, std::shared_ptr<kernel_host> h, kernel_host::launch l, jupyter::message m) {
-        { t.start(std::move(h), std::move(l)) } -> std::same_as<asio::awaitable<result<kernel_host::info>>>;
-        { t.send(std::move(m)) } -> std::same_as<asio::awaitable<result<void>>>;
-        { t.receive() } -> std::same_as<asio::awaitable<result<jupyter::message>>>;
-        { t.interrupt() } -> std::same_as<asio::awaitable<result<void>>>;
-        { t.stop() } -> std::same_as<asio::awaitable<void>>;
-        { T::forks_kernels } -> std::convertible_to<bool>;
-        { T::orders_messages } -> std::convertible_to<bool>;
-    };
-
-template <class T>
 concept has_kernel_member = requires(T const& t) {
     { t.kernel() } -> std::same_as<kernel_host::process>;
 };
 
-/// The constants of a transport's type, or what follows where it has none.
+/// The constants of a transport, as its type has them. One without the first two is none.
 template <class T>
-consteval bool carries_actions() {
-    if constexpr (requires { T::carries_actions; })
-        return T::carries_actions;
-    else
-        return has_kernel_member<T>;
-}
+struct transport_constants {};
 
 template <class T>
-consteval bool can_be_guarded() {
-    if constexpr (requires { T::can_be_guarded; })
-        return T::can_be_guarded;
-    else
-        return carries_actions<T>();
-}
+    requires requires {
+        { T::forks_kernels } -> std::convertible_to<bool>;
+        { T::orders_messages } -> std::convertible_to<bool>;
+    }
+struct transport_constants<T> {
+    /// Its kernels are forked by the supervisor, which imports IPython for them. Otherwise the supervisor only starts
+    /// programs.
+    static constexpr bool forks_kernels = T::forks_kernels;
+
+    /// All channels share one order: the reply to a cell comes after all its output. Otherwise a cell has ended with
+    /// its reply and its idle status.
+    static constexpr bool orders_messages = T::orders_messages;
+
+    /// Its kernels call tools and ask for shell commands: it hands `kernel_host::launch::action_socket` on, and has
+    /// `kernel`. A type without the constant does if it has `kernel()`.
+    static constexpr bool carries_actions = [] {
+        if constexpr (requires { T::carries_actions; })
+            return bool(T::carries_actions);
+        else
+            return has_kernel_member<T>;
+    }();
+
+    /// It hands `kernel_host::launch::guard` on: `executor_options::approval.require_shell_escape`. A type without the
+    /// constant does if it carries actions.
+    static constexpr bool can_be_guarded = [] {
+        if constexpr (requires { T::can_be_guarded; })
+            return bool(T::can_be_guarded);
+        else
+            return carries_actions;
+    }();
+};
 
 } // namespace detail
 
 /**
  * \brief How the executor uses a transport. Specialise it to make a transport of a type that is not yours.
- * \details The primary template forwards to the members. See docs/concepts/transport.md for what each operation must
- * do.
+ * \details The primary template calls the members of the same names, as far as there are any. See
+ * docs/concepts/transport.md for what each operation must do.
  */
 template <class T>
-struct transport_traits {
+struct transport_traits : detail::transport_constants<T> {
     /// Brings a kernel to life and waits until it answers.
-    static asio::awaitable<result<kernel_host::info>> start(T& t, std::shared_ptr<kernel_host> h, kernel_host::launch l)
-        requires detail::has_transport_members<T>
-    {
+    static auto start(auto& t, std::shared_ptr<kernel_host> h, kernel_host::launch l)
+        -> decltype(t.start(std::move(h), std::move(l))) {
         return t.start(std::move(h), std::move(l));
     }
     /// Sends a message to the kernel.
-    static asio::awaitable<result<void>> send(T& t, jupyter::message m)
-        requires detail::has_transport_members<T>
-    {
-        return t.send(std::move(m));
-    }
+    static auto send(auto& t, jupyter::message m) -> decltype(t.send(std::move(m))) { return t.send(std::move(m)); }
     /// Waits for the next message of the kernel.
-    static asio::awaitable<result<jupyter::message>> receive(T& t)
-        requires detail::has_transport_members<T>
-    {
-        return t.receive();
-    }
+    static auto receive(auto& t) -> decltype(t.receive()) { return t.receive(); }
     /// Raises KeyboardInterrupt in the running code.
-    static asio::awaitable<result<void>> interrupt(T& t)
-        requires detail::has_transport_members<T>
-    {
-        return t.interrupt();
-    }
+    static auto interrupt(auto& t) -> decltype(t.interrupt()) { return t.interrupt(); }
     /// Optional: a transport without it has its kernels killed.
-    static asio::awaitable<result<void>> ask_to_end(T& t)
-        requires requires {
-            { t.ask_to_end() } -> std::same_as<asio::awaitable<result<void>>>;
-        }
-    {
-        return t.ask_to_end();
-    }
+    static auto ask_to_end(auto& t) -> decltype(t.ask_to_end()) { return t.ask_to_end(); }
     /// Ends the kernel at once.
-    static asio::awaitable<void> stop(T& t)
-        requires detail::has_transport_members<T>
-    {
-        return t.stop();
-    }
+    static auto stop(auto& t) -> decltype(t.stop()) { return t.stop(); }
     /// The forked kernel that runs; an empty handle where none does.
-    static kernel_host::process kernel(T const& t)
-        requires detail::has_kernel_member<T>
-    {
-        return t.kernel();
-    }
-
-    /// Its kernels are forked by the supervisor, which imports IPython for them. Otherwise the supervisor only starts
-    /// programs.
-    static constexpr bool forks_kernels = [] {
-        if constexpr (detail::has_transport_members<T>) return bool(T::forks_kernels);
-        return false;
-    }();
-
-    /// All channels share one order: the reply to a cell comes after all its output. Otherwise a cell has ended with
-    /// its reply and its idle status.
-    static constexpr bool orders_messages = [] {
-        if constexpr (detail::has_transport_members<T>) return bool(T::orders_messages);
-        return false;
-    }();
-
-    /// Its kernels call tools and ask for shell commands: it hands `kernel_host::launch::action_socket` on, and has
-    /// `kernel`. A type without the constant does if it has `kernel()`.
-    static constexpr bool carries_actions = detail::carries_actions<T>();
-
-    /// It hands `kernel_host::launch::guard` on: `executor_options::approval.require_shell_escape`. A type without the
-    /// constant does if it carries actions.
-    static constexpr bool can_be_guarded = detail::can_be_guarded<T>();
+    static auto kernel(auto const& t) -> decltype(t.kernel()) { return t.kernel(); }
 };
 
 namespace detail {

@@ -74,19 +74,23 @@ struct one_server {
     asio::io_context context{1};
     server_params params;
     mcp::detail::client_environment surroundings{test::channels_to(server), {}, {}};
-    std::optional<mcp::detail::client> made;
+    std::shared_ptr<mcp::detail::client> made;
 
     one_server() { server->answer = good; }
     ~one_server() {
         if (made) run(context, made->stop());
-        made.reset();
+        let_go();
         context.restart();
         context.run(); // nothing stays under way
     }
 
     mcp::detail::client& client() {
-        if (!made) made.emplace(context.get_executor(), "srv", params, surroundings);
+        if (!made) made = mcp::detail::client::make(context.get_executor(), "srv", params, surroundings);
         return *made;
+    }
+
+    void let_go() {
+        if (auto const gone = std::exchange(made, nullptr)) gone->kill();
     }
 
     /// The text that a call of "echo" gives, or its error.
@@ -503,14 +507,14 @@ TEST_CASE_METHOD(one_server, "client: stop while it starts, and who comes afterw
     CHECK(server->lives == 2);
 }
 
-TEST_CASE_METHOD(one_server, "client: destroyed with calls under way, it completes them") {
+TEST_CASE_METHOD(one_server, "client: killed and let go of with calls under way, it completes them") {
     server->answer = [](json const& message) {
         return message.value("method", "") == "tools/call" ? lines() : good(message);
     };
     auto const working = begin("a");
     REQUIRE(until([&] { return server->heard.size() == 3; }));
     auto const unsent = begin("b");
-    made.reset();
+    let_go();
     REQUIRE(until([&] { return working->outcome && unsent->outcome; }));
     CHECK(working->outcome->error() == errc::not_running);
     CHECK(unsent->outcome->error() == errc::not_running);
@@ -621,11 +625,11 @@ TEST_CASE_METHOD(one_server, "client: callbacks of the application that throw fa
     CHECK(why.text() == "the MCP server 'srv' cannot be reached: make_channel threw: an exception of an unknown type");
     CHECK(failure_of() == errc::invalid_argument); // and so each time: none waits for the one before
 
-    made.reset();
+    let_go();
     surroundings.make_channel = [](auto&&...) -> result<std::shared_ptr<channel>> { return nullptr; };
     CHECK(contains(failure_of().text(), "make_channel returned no channel"));
 
-    made.reset();
+    let_go();
     surroundings.make_channel = channels;
     surroundings.variables = [](auto const&) -> std::optional<std::string> { throw std::runtime_error("no vault"); };
     why = failure_of();
@@ -633,7 +637,7 @@ TEST_CASE_METHOD(one_server, "client: callbacks of the application that throw fa
     CHECK(contains(why.text(), "the look-up of variables threw: no vault"));
     CHECK(server->lives == 0);
 
-    made.reset();
+    let_go();
     surroundings.variables = [](auto const&) -> std::optional<std::string> { return "v"; };
     int told = 0;
     surroundings.on_tools_changed = [&] {

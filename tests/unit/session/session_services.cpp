@@ -39,7 +39,7 @@ class telling_service : public session_service {
     [[nodiscard]] result<void> prepare(kernel_launch&) override { return tell("prepare"); }
     void serve(running_kernel const&) override { (void)tell("serve"); }
     void close() override { (void)tell("close"); }
-    void begin_cell(acting_cell const& cell) override { (void)tell("begin " + cell.id); }
+    void begin_cell(std::shared_ptr<acting_cell const> const& cell) override { (void)tell("begin " + cell->id); }
     void end_cell() override { (void)tell("end"); }
     [[nodiscard]] asio::awaitable<void> stop() override {
         (void)tell("stop");
@@ -107,7 +107,7 @@ TEST_CASE("session_services: a service that is needed is made first, and told fi
     kernel_launch launch;
     CHECK(session.services->prepare(launch));
     session.services->serve({});
-    session.services->begin_cell({.id = "c"});
+    session.services->begin_cell(std::make_shared<acting_cell const>(acting_cell{.id = "c"}));
     session.services->end_cell();
     session.services->close();
     CHECK(heard() == "lower prepare;upper prepare;lower serve;upper serve;lower begin c;upper begin c;lower end;upper "

@@ -11,27 +11,25 @@
 namespace ipybox::mcp {
 namespace detail {
 
-using json = nlohmann::json;
-
 template <std::size_t N>
 bool is_among(std::array<std::string_view, N> const& versions, std::string_view version) {
     return std::find(versions.begin(), versions.end(), version) != versions.end();
 }
 
 /// A member that is a string, or nothing.
-inline std::string text_of(json const& object, char const* name) {
+inline std::string text_of(nlohmann::json const& object, char const* name) {
     auto const found = object.is_object() ? object.find(name) : object.end();
     return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
 /// A member, or null.
-inline json const& member(json const& object, char const* name) {
-    static auto const& nothing = ipybox::detail::never_destroyed<json>();
+inline nlohmann::json const& member(nlohmann::json const& object, char const* name) {
+    static auto const& nothing = ipybox::detail::never_destroyed<nlohmann::json>();
     auto const found = object.is_object() ? object.find(name) : object.end();
     return found != object.end() ? *found : nothing;
 }
 
-inline std::vector<std::string> strings_of(json const& array) {
+inline std::vector<std::string> strings_of(nlohmann::json const& array) {
     std::vector<std::string> strings;
     if (!array.is_array()) return strings;
     for (auto const& element : array)
@@ -45,10 +43,12 @@ inline error unknown_versions(std::vector<std::string> const& named) {
     return {errc::mcp_version_unsupported, "speaks no version of the protocol that is known here; it names: " + list};
 }
 
-inline session session_with(detail::era e, std::string version, json const& about, json const& info) {
+inline session session_with(detail::era e, std::string version, nlohmann::json const& about,
+                            nlohmann::json const& info) {
     session s{e, std::move(version), text_of(info, "name"), text_of(info, "version")};
     if (member(about, "instructions").is_string()) s.instructions = text_of(about, "instructions");
-    s.announces_tool_changes = member(member(member(about, "capabilities"), "tools"), "listChanged") == json(true);
+    s.announces_tool_changes =
+        member(member(member(about, "capabilities"), "tools"), "listChanged") == nlohmann::json(true);
     auto const& requests = member(member(member(about, "capabilities"), "tasks"), "requests");
     s.runs_tasks = member(member(requests, "tools"), "call").is_object();
     return s;

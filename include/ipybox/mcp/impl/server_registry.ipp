@@ -35,7 +35,9 @@ inline asio::awaitable<result<call_result>> call_with(std::shared_ptr<tool_provi
 IPYBOX_DECL server_registry::server_registry(asio::any_io_executor executor, registry_options options)
     : executor_(std::move(executor)), options_(std::move(options)) {}
 
-IPYBOX_DECL server_registry::~server_registry() = default;
+IPYBOX_DECL server_registry::~server_registry() {
+    for (auto const& [name, client] : clients_) client->kill();
+}
 
 IPYBOX_DECL result<std::shared_ptr<detail::client>>
 server_registry::make_client(std::string const& name, server_params params,
@@ -54,7 +56,7 @@ server_registry::make_client(std::string const& name, server_params params,
     };
     std::shared_ptr<detail::client> made;
     executor_.with([&](asio::any_io_executor const& executor) {
-        made = std::make_shared<detail::client>(executor, name, std::move(params), std::move(surroundings));
+        made = detail::client::make(executor, name, std::move(params), std::move(surroundings));
     });
     if (!made) return failure(errc::not_running, "the I/O context of the registry of MCP servers was destroyed");
     return made;

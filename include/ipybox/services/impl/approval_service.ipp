@@ -37,7 +37,7 @@ IPYBOX_DECL std::shared_ptr<approval_service> approval_service::make(session_ser
 IPYBOX_DECL approval_service::approval_service(session_services const& session)
     : policy_(session.policy()), seen_(session.seen()),
       gate_(approval_settings_of(session.settings()->options().approval), [this](std::size_t count) {
-          if (cell_.waiting) cell_.waiting(count);
+          if (cell_->waiting) cell_->waiting(count);
       }) {}
 
 IPYBOX_DECL void approval_service::close() {
@@ -46,28 +46,30 @@ IPYBOX_DECL void approval_service::close() {
 }
 
 IPYBOX_DECL void approval_service::end_cell() {
-    gate_.cancel_cell(cell_.id);
-    cell_ = acting_cell();
+    gate_.cancel_cell(cell_->id);
+    cell_ = no_cell_;
 }
 
 /// The kernel's statements about its cell are not trusted: it could get a fresh budget with each request.
 IPYBOX_DECL void approval_service::name_asker(approval_subject& subject) const {
     subject.id = approval_gate::fresh_id();
-    subject.cell_id = cell_.id;
-    subject.code = cell_.code;
+    subject.cell_id = cell_->id;
+    subject.code = cell_->code;
 }
 
 IPYBOX_DECL asio::awaitable<verdict> approval_service::approve(approval_subject& subject, std::uint64_t after) {
     name_asker(subject);
-    return decide(subject, cell_.approval ? *cell_.approval : *policy_, after);
+    return decide(subject, cell_->approval ? *cell_->approval : *policy_, after);
 }
 
 IPYBOX_DECL asio::awaitable<verdict> approval_service::decide(approval_subject& subject, any_approval policy,
                                                               std::uint64_t after) {
     if (!subject.argv.empty()) subject.interpreter = interpreter_;
     if (subject.kind == approval_subject::action::tool) subject.annotations = annotations_;
-    if (!policy && cell_.events) {
-        auto const ask_reader = [events = cell_.events](approval_request request) { events->push(std::move(request)); };
+    if (!policy && cell_->events) {
+        auto const ask_reader = [events = cell_->events](approval_request request) {
+            events->push(std::move(request));
+        };
         policy = any_approval(ask_reader);
     }
     approval_gate::preparation output_is_seen;

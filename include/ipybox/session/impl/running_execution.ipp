@@ -158,8 +158,8 @@ IPYBOX_DECL void running_execution::begin_cell() {
     auto const waiting = [&inbox = context_->inbox](std::size_t count) {
         inbox.push(occurrence::approvals_waiting{count});
     };
-    kernel_.services()->begin_cell(
-        {request_id_, execution_.code, execution_.events, waiting, execution_.options.approval.policy()});
+    acting_cell cell{request_id_, execution_.code, execution_.events, waiting, execution_.options.approval.policy()};
+    kernel_.services()->begin_cell(std::make_shared<acting_cell const>(std::move(cell)));
 }
 
 /// An execution without code: it is over, and waits for the end of the kernel.

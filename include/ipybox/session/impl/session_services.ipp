@@ -147,7 +147,7 @@ IPYBOX_DECL void session_services::close() {
     for (auto const& service : all()) service->close();
 }
 
-IPYBOX_DECL void session_services::begin_cell(acting_cell const& cell) {
+IPYBOX_DECL void session_services::begin_cell(std::shared_ptr<acting_cell const> const& cell) {
     for (auto const& service : all()) service->begin_cell(cell);
 }
 
