@@ -9,6 +9,14 @@
 #error "define IPYBOX_SEPARATE_COMPILATION in the whole program, or use the headers alone"
 #endif
 
+// GCC takes the frames of coroutines that stand in included files for types of several sources, and where it inlines one
+// of the two allocation functions of a frame, it takes the other for one that does not match.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wsubobject-linkage"
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
+#endif
+
 #include <ipybox/action/impl/action_answer.ipp>
 #include <ipybox/action/impl/action_channel.ipp>
 #include <ipybox/action/impl/action_frame.ipp>
@@ -303,4 +311,8 @@
 #include <ipybox/transport/impl/zmq_link.ipp>
 #include <ipybox/transport/impl/zmq_own_requests.ipp>
 #include <ipybox/transport/impl/zmq_transport.ipp>
+#endif
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
 #endif
