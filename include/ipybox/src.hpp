@@ -9,8 +9,8 @@
 #error "define IPYBOX_SEPARATE_COMPILATION in the whole program, or use the headers alone"
 #endif
 
-// GCC takes the frames of coroutines that stand in included files for types of several sources, and where it inlines one
-// of the two allocation functions of a frame, it takes the other for one that does not match.
+// GCC takes the frames of coroutines that stand in included files for types of several sources, and where it inlines
+// one of the two allocation functions of a frame, it takes the other for one that does not match.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wsubobject-linkage"

@@ -6,10 +6,9 @@
 #include <ipybox/mcp/call_options.hpp>
 #include <ipybox/mcp/call_result.hpp>
 #include <ipybox/mcp/client_environment.hpp>
-#include <ipybox/mcp/impl/connection.hpp>
-#include <ipybox/mcp/impl/connector.hpp>
 #include <ipybox/mcp/listed_tools.hpp>
 #include <ipybox/mcp/raw_json.hpp>
+#include <ipybox/mcp/rpc_outcome.hpp>
 #include <ipybox/mcp/server_params.hpp>
 #include <ipybox/mcp/server_query.hpp>
 #include <ipybox/mcp/session.hpp>
@@ -29,14 +28,16 @@
 
 namespace ipybox::mcp::detail {
 
+class connection;
+class connector;
 class exchange;
 
 /**
  * \brief The client of one server. Starts it with the first request, and anew with the first one after it ended.
  * \details Requests run beside each other, in as many as there are. Texts of errors name the server; what stands behind
- * their first line (commands, standard error) is for the host alone. What is under way keeps the client: whoever lets
- * go of it ends it first, by `stop`, `kill` or `retire`. Where its I/O context is destroyed, it ends with that, and
- * only refuses.
+ * their first line (commands, standard error) is for the host alone. What is under way keeps the client: its owner ends
+ * it before letting go of it, by `stop`, `kill` or `retire`. When its I/O context is destroyed, its server ends with
+ * that, and it only refuses.
  * \par Completion of operations: exactly once, on the caller's executor
  * \par Thread safety Safe: works on the executor it was given, which must not run two handlers at once.
  */
@@ -44,6 +45,10 @@ class client : public std::enable_shared_from_this<client> {
   public:
     [[nodiscard]] static std::shared_ptr<client> make(asio::any_io_executor executor, std::string name,
                                                       server_params params, client_environment surroundings = {});
+
+    client(client const&) = delete;
+    client& operator=(client const&) = delete;
+    ~client();
 
     [[nodiscard]] std::string const& name() const noexcept { return name_; }
     [[nodiscard]] server_params const& params() const noexcept { return params_; }
@@ -164,7 +169,7 @@ class client : public std::enable_shared_from_this<client> {
     server_params const params_;
     client_environment const surroundings_;
     std::shared_ptr<listed_tools> const listed_ = std::make_shared<listed_tools>();
-    connector connector_;
+    std::unique_ptr<connector> const connector_;
 
     std::vector<std::shared_ptr<exchange>> waiting_; ///< for a server
     std::optional<session> session_;                 ///< none: not ready

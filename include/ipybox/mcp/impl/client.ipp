@@ -6,6 +6,7 @@
 #include <ipybox/async/wait_handler.hpp>
 #include <ipybox/mcp/client.hpp>
 #include <ipybox/mcp/content_request_machine.hpp>
+#include <ipybox/mcp/impl/connector.hpp>
 #include <ipybox/mcp/impl/exchange.hpp>
 #include <ipybox/mcp/impl/guarded.hpp>
 #include <ipybox/mcp/item_list_machine.hpp>
@@ -35,7 +36,9 @@ IPYBOX_DECL std::shared_ptr<client> client::make(asio::any_io_executor executor,
 IPYBOX_DECL client::client(asio::any_io_executor executor, std::string name, server_params params,
                            client_environment surroundings)
     : executor_(std::move(executor)), name_(std::move(name)), params_(std::move(params)),
-      surroundings_(std::move(surroundings)), connector_(executor_, params_, surroundings_) {}
+      surroundings_(std::move(surroundings)), connector_(new connector(executor_, params_, surroundings_)) {}
+
+IPYBOX_DECL client::~client() = default;
 
 // --- what is asked ----------------------------------------------------------------------------------------------------
 
@@ -244,7 +247,7 @@ IPYBOX_DECL void client::cancel_task(exchange const& e) {
 }
 
 IPYBOX_DECL void client::conclude(std::shared_ptr<exchange> const& e, rpc_outcome outcome) {
-    if (auto const* const why = std::get_if<error>(&outcome)) return e->fail(connector_.names().in_public(*why));
+    if (auto const* const why = std::get_if<error>(&outcome)) return e->fail(connector_->names().in_public(*why));
     if (auto const* const why = std::get_if<rpc_error>(&outcome))
         return e->refuse(error(errc::mcp_refused, "refused `" + std::string(e->method()) + "`: " + to_string(*why)),
                          why->code);
@@ -281,7 +284,7 @@ IPYBOX_DECL asio::awaitable<void> client::serve(client_ptr self) {
         }
         self->session_.reset();
         self->connection_.reset();
-        co_await self->connector_.close();
+        co_await self->connector_->close();
         for (auto& done : std::exchange(self->stop_waiters_, {})) done(true);
     }
     self->serving_ = false;
@@ -289,10 +292,10 @@ IPYBOX_DECL asio::awaitable<void> client::serve(client_ptr self) {
 
 /// One life of the server, up to its end or to why there is none.
 IPYBOX_DECL asio::awaitable<void> client::live() {
-    auto agreed = co_await connector_.connect();
-    if (connector_.is_stopping()) co_return; // who came after the stop waits for the next life
+    auto agreed = co_await connector_->connect();
+    if (connector_->is_stopping()) co_return; // who came after the stop waits for the next life
     if (!agreed) {
-        end_waiting(connector_.names().in_public(agreed.error()));
+        end_waiting(connector_->names().in_public(agreed.error()));
         co_return;
     }
     begin_session(std::move(*agreed));
@@ -301,7 +304,7 @@ IPYBOX_DECL asio::awaitable<void> client::live() {
 
 IPYBOX_DECL void client::begin_session(session s) {
     session_ = std::move(s);
-    connection_ = connector_.current();
+    connection_ = connector_->current();
     listed_->instruct(session_->instructions.value_or(""));
     auto const wants_changes = surroundings_.on_tools_changed && session_->announces_tool_changes;
     if (wants_changes && session_->era == era::stateless) {
@@ -319,7 +322,7 @@ IPYBOX_DECL void client::begin_session(session s) {
 IPYBOX_DECL void client::end_all() {
     error const stopped(errc::not_running, "was stopped");
     end_waiting(stopped);
-    if (serving_) connector_.stop(stopped);
+    if (serving_) connector_->stop(stopped);
 }
 
 IPYBOX_DECL asio::awaitable<void> client::stop() { return stopped(shared_from_this()); }
@@ -358,7 +361,7 @@ IPYBOX_DECL asio::awaitable<std::optional<session>> client::described(client_ptr
 }
 
 IPYBOX_DECL void client::kill() {
-    connector_.kill();
+    connector_->kill();
     executor_.post([self = shared_from_this()] { self->end_all(); });
 }
 
@@ -366,7 +369,7 @@ IPYBOX_DECL void client::kill() {
 IPYBOX_DECL void client::context_ends() noexcept {
     auto const gone = context_destroyed();
     end_waiting(gone);
-    connector_.let_go(gone);
+    connector_->let_go(gone);
     session_.reset();
     connection_.reset();
     for (auto& done : std::exchange(stop_waiters_, {})) done(true);

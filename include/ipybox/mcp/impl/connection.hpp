@@ -4,6 +4,7 @@
 #include <ipybox/core/move_only_function.hpp>
 #include <ipybox/mcp/channel.hpp>
 #include <ipybox/mcp/rpc_machine.hpp>
+#include <ipybox/mcp/rpc_outcome.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/awaitable.hpp>
@@ -22,15 +23,6 @@ namespace ipybox::mcp::detail {
 
 /// Makes something of a result; called on another thread.
 using result_reader = std::function<std::shared_ptr<void>(std::string_view)>;
-
-/// A result as a `result_reader` has read it.
-struct read_result {
-    std::shared_ptr<void> value;
-};
-
-/// The outcome of a request: its result as JSON (valid during the call) or read already, the refusal of the server, or
-/// why there is neither.
-using rpc_outcome = std::variant<std::string_view, read_result, rpc_error, error>;
 
 /// The extras of a request besides its answer.
 struct request_terms {
