@@ -433,6 +433,21 @@ TEST_CASE_METHOD(mcp_host, "wayward: a crash takes along what the server started
     CHECK(is_gone(child));
 }
 
+TEST_CASE("wayward: a registry that goes ends at once what was removed from it, though its context does not run") {
+    asio::io_context context;
+    auto registry = std::make_unique<mcp::server_registry>(context.get_executor());
+    auto params = wayward({"--ignore-eof", "--ignore-term"});
+    params.stop_grace = 60s;
+    REQUIRE(registry->add("s", params));
+    auto const r = test::run(context, registry->call("s", "environment", json::object()));
+    REQUIRE(r);
+    auto const pid = r->structured_content->value()["pid"].get<pid_t>();
+    CHECK(registry->remove("s"));
+    CHECK(is_alive(pid));
+    registry.reset();
+    CHECK(is_gone(pid));
+}
+
 TEST_CASE("wayward: a registry that goes ends its servers at once") {
     asio::io_context context;
     auto registry = std::make_unique<mcp::server_registry>(context.get_executor());

@@ -1,11 +1,14 @@
 #pragma once
 
 #include <ipybox/approval.hpp>
+#include <ipybox/async/emit_cancellation.hpp>
 #include <ipybox/async/spawn.hpp>
 #include <ipybox/executor_base.hpp>
 #include <ipybox/services/action_service.hpp>
 #include <ipybox/services/approval_service.hpp>
 #include <ipybox/session/session_handle.hpp>
+
+#include <asio/cancellation_signal.hpp>
 
 #include <memory>
 #include <utility>
@@ -16,8 +19,10 @@ IPYBOX_DECL void executor_base::submit_approval(session_ptr const& s, approval_s
                                                 detail::completion<result<std::uint64_t>> done) {
     auto const decide = [subject = std::move(subject)](detail::session& session, auto const& call) {
         auto approvals = session.services().get<detail::approval_service>();
+        auto const unwanted = std::make_shared<asio::cancellation_signal>();
+        call->on_abandoned([unwanted] { detail::emit_cancellation(*unwanted); });
         spawn(session.executor(), detail::approval_service::approve_own(std::move(approvals), subject),
-              delivery_to(call));
+              delivery_to(call), unwanted->slot());
     };
     s->ask(std::move(done), decide);
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <ipybox/async/completion.hpp>
 #include <ipybox/async/context_bound_executor.hpp>
+#include <ipybox/async/sure_completion.hpp>
 #include <ipybox/core/result.hpp>
 #include <ipybox/mcp/call_options.hpp>
 #include <ipybox/mcp/call_result.hpp>
@@ -176,7 +176,7 @@ class client : public std::enable_shared_from_this<client> {
     std::shared_ptr<connection> connection_;         ///< as `session_`
     bool serving_ = false;
     std::atomic<bool> retired_ = false; ///< there will be no further life
-    std::vector<ipybox::detail::completion<bool>> stop_waiters_;
+    std::vector<ipybox::detail::sure_completion<bool>> stop_waiters_;
 };
 
 } // namespace ipybox::mcp::detail

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <exception>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -33,6 +34,14 @@ class pending_call {
     /// Completes with an error, if it has not completed.
     virtual void fail(error why) = 0;
 
+    [[nodiscard]] bool has_completed() const noexcept { return completed_; }
+
+    /// Sets what ends the work for it, when nobody waits for that any more. Both on the session's executor.
+    void on_abandoned(std::function<void()> end) { abandoned_ = std::move(end); }
+    void abandon() const {
+        if (abandoned_) abandoned_();
+    }
+
     /// Whether it is served behind the executions that were submitted before: a thread that one of them waits for must
     /// not wait for it.
     [[nodiscard]] virtual bool waits_its_turn() const noexcept { return false; }
@@ -44,6 +53,7 @@ class pending_call {
   private:
     friend class outstanding_calls;
     std::atomic<bool> completed_ = false;
+    std::function<void()> abandoned_;
     std::shared_ptr<outstanding_calls> among_;
 };
 

@@ -74,14 +74,17 @@ class session_handle final : public executor_lender, public std::enable_shared_f
     template <class T>
     using work_for = std::function<void(session&, std::shared_ptr<pending_result<T>> const&)>;
 
-    /// The same for a call that is only waited for: its signal ends the waiting.
+    /// The same for a call that is only waited for: its signal ends the waiting, and abandons the call.
     template <class T>
     void ask(completion<result<T>> done, std::type_identity_t<work_for<T>> work,
              pending_call::served when = pending_call::served::at_once) {
         auto const asked = std::make_shared<pending_result<T>>(std::move(done), when);
         if (auto slot = asked->slot(); slot.is_connected()) {
-            slot.assign([weak = std::weak_ptr(asked)](asio::cancellation_type) {
-                if (auto const waiting = weak.lock()) waiting->fail(error(errc::cancelled, ""));
+            slot.assign([weak = weak_from_this(), which = std::weak_ptr(asked)](asio::cancellation_type) {
+                auto const waiting = which.lock();
+                if (!waiting) return;
+                waiting->fail(error(errc::cancelled, ""));
+                if (auto const self = weak.lock()) self->post([waiting](session&) { waiting->abandon(); });
             });
         }
         call(asked, [asked, work = std::move(work)](session& s) { work(s, asked); });

@@ -9,11 +9,16 @@
 
 #include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/execution/blocking.hpp>
+#include <asio/execution/context.hpp>
 #include <asio/io_context.hpp>
 #include <asio/post.hpp>
+#include <asio/use_future.hpp>
 
 #include <chrono>
 #include <exception>
+#include <future>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -476,6 +481,87 @@ TEST_CASE_METHOD(one_server, "client: more rounds where the server hands its sta
     CHECK(echo("a") == "xx");
     CHECK(server->heard.size() == 5);
     CHECK(server->heard[2]["id"] != server->heard[3]["id"]);
+}
+
+namespace {
+
+/// Of an event loop that queues whatever it is given.
+struct queueing_executor {
+    asio::io_context* context;
+
+    [[nodiscard]] asio::execution_context& query(asio::execution::context_t) const noexcept { return *context; }
+    [[nodiscard]] static constexpr asio::execution::blocking_t query(asio::execution::blocking_t) noexcept {
+        return asio::execution::blocking.never;
+    }
+    template <class Function>
+    void execute(Function f) const {
+        asio::post(*context, std::move(f));
+    }
+    bool operator==(queueing_executor const&) const noexcept = default;
+};
+
+} // namespace
+
+TEST_CASE_METHOD(one_server, "client: a stop right behind the first call ends both, on an executor that only queues") {
+    made = mcp::detail::client::make(queueing_executor{&context}, "srv", params, surroundings);
+    auto const early = begin("a");
+    bool stopped = false;
+    asio::co_spawn(context, client().stop(), [&](std::exception_ptr) { stopped = true; });
+    REQUIRE(until([&] { return stopped && early->outcome; }));
+    CHECK(early->outcome->error() == errc::not_running);
+    CHECK(server->lives == 0);
+    CHECK(echo("b") == "b");
+}
+
+TEST_CASE("client: a stop completes also where the client's context goes before it takes it") {
+    auto const server = std::make_shared<scripted_server>();
+    auto context = std::make_unique<asio::io_context>();
+    asio::io_context callers;
+    auto const client =
+        mcp::detail::client::make(context->get_executor(), "srv", server_params(), {test::channels_to(server), {}, {}});
+    auto stopped = asio::co_spawn(callers, client->stop(), asio::use_future);
+    auto described = asio::co_spawn(callers, client->current_session(), asio::use_future);
+    callers.poll();
+    context.reset();
+    callers.run_for(10s);
+    REQUIRE(stopped.wait_for(0s) == std::future_status::ready);
+    CHECK_NOTHROW(stopped.get());
+    REQUIRE(described.wait_for(0s) == std::future_status::ready);
+    CHECK_FALSE(described.get());
+}
+
+TEST_CASE_METHOD(one_server, "client: progress comes before the result, also for a caller on another context") {
+    server->answer = [](json const& message) -> lines {
+        if (message.value("method", "") != "tools/call") return good(message);
+        auto const token = message["params"]["_meta"]["progressToken"];
+        json const report{{"jsonrpc", "2.0"},
+                          {"method", "notifications/progress"},
+                          {"params", {{"progressToken", token}, {"progress", 1}}}};
+        return {report.dump(), good(message)[0]};
+    };
+    asio::io_context callers;
+    int seen = 0;
+    std::optional<int> seen_before;
+    call_options options;
+    options.on_progress = [&](call_options::progress const&) { ++seen; };
+    asio::co_spawn(callers, client().call("echo", {{"text", "a"}}, options),
+                   [&](std::exception_ptr, result<call_result> const&) { seen_before = seen; });
+    auto const deadline = std::chrono::steady_clock::now() + 20s;
+    while (!seen_before && std::chrono::steady_clock::now() < deadline) {
+        callers.restart();
+        callers.poll();
+        context.restart();
+        context.poll_one();
+    }
+    CHECK(seen_before == 1);
+}
+
+TEST_CASE_METHOD(one_server, "client: a call of a listed tool has one budget, with the list") {
+    server->answer = [](json const&) { return lines(); };
+    params.connect_timeout = 60s;
+    auto const r = run(context, client().call_listed("echo", *raw_json::of(json::object()), {.timeout = 50ms}));
+    REQUIRE_FALSE(r);
+    CHECK(r.error() == errc::timed_out);
 }
 
 TEST_CASE_METHOD(one_server, "client: stop ends what is under way, and the next call starts anew") {

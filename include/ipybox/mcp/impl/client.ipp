@@ -85,9 +85,14 @@ IPYBOX_DECL asio::awaitable<result<call_result>> client::call_once_listed(client
     auto const listed = self->listed_;
     if (!listed->contains(tool)) {
         std::weak_ptr const weak = self;
-        auto reading = read_tools(std::exchange(self, nullptr), {});
+        auto const began = exchange::clock::now();
+        call_options how; // one budget for both
+        if (options.timeout) how.timeout = std::min(*options.timeout, self->params_.list_timeout);
+        auto reading = read_tools(std::exchange(self, nullptr), std::move(how));
         auto tools = co_await std::move(reading);
         if (!tools) co_return failure(tools);
+        auto const took = std::chrono::duration_cast<std::chrono::milliseconds>(exchange::clock::now() - began);
+        if (options.timeout) *options.timeout -= took;
         self = weak.lock();
         if (!self) co_return failure(errc::not_running, "the MCP server is no longer registered");
         if (!listed->contains(tool))
@@ -275,18 +280,19 @@ IPYBOX_DECL void client::end_waiting(error const& why) {
 
 // --- the lives of the server ------------------------------------------------------------------------------------------
 
+/// Who asked for it may have been told meanwhile that it is to end.
 IPYBOX_DECL asio::awaitable<void> client::serve(client_ptr self) {
-    while (!self->waiting_.empty()) {
+    do {
         try {
-            co_await self->live();
+            if (!self->waiting_.empty()) co_await self->live();
         } catch (...) { // of the system, for want of memory say: each call has an outcome all the same
             self->end_waiting(error(errc::io_error, "cannot be started: " + thrown_text()));
         }
         self->session_.reset();
         self->connection_.reset();
         co_await self->connector_->close();
-        for (auto& done : std::exchange(self->stop_waiters_, {})) done(true);
-    }
+        auto const ended = std::exchange(self->stop_waiters_, {}); // completes them
+    } while (!self->waiting_.empty());
     self->serving_ = false;
 }
 
@@ -330,15 +336,11 @@ IPYBOX_DECL asio::awaitable<void> client::stop() { return stopped(shared_from_th
 IPYBOX_DECL asio::awaitable<void> client::stopped(client_ptr self) {
     auto const current = co_await asio::this_coro::executor;
     auto const begin = [&](ipybox::detail::completion<bool> done) {
-        // Shared, so that it is still there where the context has gone.
-        auto const waiter = std::make_shared<ipybox::detail::completion<bool>>(std::move(done));
         auto const asked = std::exchange(self, nullptr);
-        auto const end = [asked, waiter] {
+        asked->executor_.dispatch(current, [asked, waiter = ipybox::detail::sure_completion<bool>(std::move(done), true)]() mutable {
             asked->end_all();
-            if (!asked->serving_) return (*waiter)(true);
-            asked->stop_waiters_.push_back(std::move(*waiter));
-        };
-        if (!asked->executor_.dispatch(current, end)) (*waiter)(true);
+            if (asked->serving_) asked->stop_waiters_.push_back(std::move(waiter));
+        });
     };
     (void)co_await ipybox::detail::await_completion<bool>(begin);
 }
@@ -353,9 +355,10 @@ IPYBOX_DECL asio::awaitable<std::optional<session>> client::current_session() { 
 IPYBOX_DECL asio::awaitable<std::optional<session>> client::described(client_ptr self) {
     using outcome = std::optional<session>;
     auto const begin = [&](ipybox::detail::completion<outcome> done) {
-        auto const asker = std::make_shared<ipybox::detail::completion<outcome>>(std::move(done));
         auto const asked = std::exchange(self, nullptr);
-        if (!asked->executor_.post([asked, asker] { (*asker)(asked->session_); })) (*asker)(std::nullopt);
+        asked->executor_.post([asked, asker = ipybox::detail::sure_completion<outcome>(std::move(done), std::nullopt)]() mutable {
+            asker.complete(asked->session_);
+        });
     };
     co_return co_await ipybox::detail::await_completion<outcome>(begin);
 }
@@ -372,7 +375,7 @@ IPYBOX_DECL void client::context_ends() noexcept {
     connector_->let_go(gone);
     session_.reset();
     connection_.reset();
-    for (auto& done : std::exchange(stop_waiters_, {})) done(true);
+    auto const ended = std::exchange(stop_waiters_, {}); // completes them
 }
 
 } // namespace ipybox::mcp::detail

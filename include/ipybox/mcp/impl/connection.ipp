@@ -175,10 +175,10 @@ IPYBOX_DECL void connection::on_meaning(rpc_machine::step const& meaning) {
     if (std::holds_alternative<rpc_machine::tools_changed>(meaning) && on_tools_changed_) on_tools_changed_();
     if (auto const* const p = std::get_if<rpc_machine::progressed>(&meaning)) {
         auto const found = requests_.find(p->request);
-        // Posted: it may come back.
-        if (found != requests_.end())
-            ipybox::detail::post_work(executor_,
-                                      [call = found->second.terms.on_progress, made = p->made] { tell(call, made); });
+        if (found == requests_.end()) return;
+        // At once, so that the outcome is not faster. A copy: it may come back.
+        auto const call = found->second.terms.on_progress;
+        tell(call, p->made);
     }
 }
 

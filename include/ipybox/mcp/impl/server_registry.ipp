@@ -36,7 +36,7 @@ IPYBOX_DECL server_registry::server_registry(asio::any_io_executor executor, reg
     : executor_(std::move(executor)), options_(std::move(options)) {}
 
 IPYBOX_DECL server_registry::~server_registry() {
-    for (auto const& [name, client] : clients_) client->kill();
+    kill_clients();
 }
 
 IPYBOX_DECL result<std::shared_ptr<detail::client>>
@@ -50,7 +50,9 @@ server_registry::make_client(std::string const& name, server_params params,
     memories_[name] = memory;
     surroundings.check_start = [memory](server_params const& expanded) { return memory->check(expanded); };
     surroundings.check_started = [memory](server_params const& expanded) { return memory->check_started(expanded); };
-    surroundings.on_tools_changed = [listeners = listeners_, call = options_.on_tools_changed, name] {
+    surroundings.on_tools_changed = [weak = std::weak_ptr(listeners_), call = options_.on_tools_changed, name] {
+        auto const listeners = weak.lock();
+        if (!listeners) return; // the registry has ended
         listeners->tell_changed(name);
         if (call) call(name);
     };
@@ -99,7 +101,7 @@ IPYBOX_DECL result<void> server_registry::replace(std::string name, server_param
         old = std::exchange(clients_[name], std::move(*made));
         is_other = old && !detail::are_same(old->params(), clients_[name]->params());
     }
-    if (old) old->retire();
+    if (old) retire(old);
     if (is_other) listeners_->tell_gone(name);
     return {};
 }
@@ -210,7 +212,7 @@ IPYBOX_DECL bool server_registry::remove(std::string const& name) {
             client = std::move(server.mapped());
     }
     if (provider) provider->end();
-    if (client) client->retire();
+    if (client) retire(client);
     if (client) listeners_->tell_gone(name);
     return provider || client;
 }
@@ -359,7 +361,28 @@ IPYBOX_DECL void server_registry::kill() {
         for (auto const& [name, own] : providers_) providers.push_back(own);
     }
     for (auto const& own : providers) own->end();
-    for (auto const& client : clients()) client->kill();
+    kill_clients();
+}
+
+/// Those that were removed too: their servers may take their time to end.
+IPYBOX_DECL void server_registry::kill_clients() {
+    auto all = clients();
+    {
+        std::scoped_lock const lock(mutex_);
+        for (auto const& retired : retired_)
+            if (auto ending = retired.lock()) all.push_back(std::move(ending));
+    }
+    for (auto const& client : all) client->kill();
+}
+
+/// It is not registered any more, and ends by itself.
+IPYBOX_DECL void server_registry::retire(std::shared_ptr<detail::client> const& client) {
+    {
+        std::scoped_lock const lock(mutex_);
+        std::erase_if(retired_, [](auto const& retired) { return retired.expired(); });
+        retired_.push_back(client);
+    }
+    client->retire();
 }
 
 IPYBOX_DECL asio::awaitable<void> server_registry::stop() {

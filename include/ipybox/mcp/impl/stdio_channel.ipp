@@ -89,6 +89,8 @@ class stdio_channel final : public channel, public std::enable_shared_from_this<
     void watch_words();
     asio::awaitable<bool> exited(std::chrono::milliseconds bound);
     asio::awaitable<error> end();
+    void kill_process() noexcept;
+    [[nodiscard]] bool is_killed();
     void signal_group(int number);
 
     asio::any_io_executor executor_;
@@ -97,6 +99,7 @@ class stdio_channel final : public channel, public std::enable_shared_from_this<
 
     std::mutex process_mutex_; ///< `kill` comes from any thread
     os::process process_;
+    bool killed_ = false; ///< perhaps before it was started
     std::shared_ptr<void const> kept_; ///< of its sandbox, as long as it runs
     os::unique_fd lifeline_;           ///< of its sandbox, which ends with it
 
@@ -157,6 +160,7 @@ inline result<void> stdio_channel::start() {
         lifeline = std::move(*made);
         handed.push_back({lifeline_fd, lifeline.theirs.get()});
     }
+    if (is_killed()) return failure(errc::not_running, "it was stopped");
     auto process = os::start_process(*spec, std::move(handed));
     if (!process) return failure(errc::mcp_start_failed, process.error().text());
     os::unique_fd ended(::fcntl(process->descriptor(), F_DUPFD_CLOEXEC, 0));
@@ -165,6 +169,7 @@ inline result<void> stdio_channel::start() {
         std::scoped_lock const lock(process_mutex_);
         process_ = std::move(*process);
         kept_ = std::move(spec->keeps);
+        if (killed_) kill_process(); // meanwhile
     }
     lifeline_ = std::move(lifeline.ours);
     try {
@@ -365,6 +370,17 @@ inline void stdio_channel::signal_group(int number) {
 
 inline void stdio_channel::kill() noexcept {
     std::scoped_lock const lock(process_mutex_);
+    killed_ = true;
+    kill_process();
+}
+
+inline bool stdio_channel::is_killed() {
+    std::scoped_lock const lock(process_mutex_);
+    return killed_;
+}
+
+/// With the lock held.
+inline void stdio_channel::kill_process() noexcept {
     process_.kill_tree();
     process_.signal_group(SIGKILL);
 }

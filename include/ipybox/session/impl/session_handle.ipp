@@ -85,6 +85,7 @@ IPYBOX_DECL void session_handle::call(std::shared_ptr<pending_call> const& call,
     if (!outstanding_->add(call)) return;
     // For want of memory one call fails, not the thread.
     auto const guarded = [call, work = std::move(work)](session& s) {
+        if (call->has_completed()) return;
         try {
             work(s);
         } catch (...) { call->fail(error_of(std::current_exception())); }
