@@ -145,6 +145,7 @@
 #include <ipybox/mcp/impl/lenient_arguments.ipp>
 #include <ipybox/mcp/impl/line_reader.ipp>
 #include <ipybox/mcp/impl/raw_json.ipp>
+#include <ipybox/mcp/impl/retired_clients.ipp>
 #include <ipybox/mcp/impl/rpc_machine.ipp>
 #include <ipybox/mcp/impl/rpc_message.ipp>
 #include <ipybox/mcp/impl/server.ipp>

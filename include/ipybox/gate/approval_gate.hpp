@@ -52,8 +52,8 @@ class approval_gate {
      * says so and none is given.
      * \param subject the action
      * \param policy is asked unless rules or grants decide
-     * \param before_asking is awaited before the policy is asked: what has to be shown first. It counts as waiting, and
-     * is cancelled as the policy is.
+     * \param before_asking is awaited before the policy is asked: what has to be shown first. It does not count as
+     * waiting, and is cancelled as the policy is.
      * \par Completion The verdict; does not throw. Several may be under way at once.
      * \par Cancellation terminal: rejects. Whatever ends the waiting, a policy's coroutine is cancelled, and who
      * answers later is told that it is late.
@@ -73,14 +73,21 @@ class approval_gate {
     /// A cell has ended, or is to end: what waits for a decision on its behalf is rejected, and what it asks for later.
     void cancel_cell(std::string_view cell_id);
 
+    /// Rejects all that code waits for; the application's own requests go on.
+    void cancel_code();
+
+    /// The same of what is asked of a server: another one has its name, or none.
+    void cancel_server(std::string_view server);
+
     /// Rejects all that waits for a decision.
     void cancel_all();
 
     /// The same from any thread, whether or not the executor runs, and for what is asked later too.
     void abandon();
 
-    /// How many requests wait for the policy.
+    /// How many requests wait for the policy: all, or those of a cell.
     [[nodiscard]] std::size_t waiting() const noexcept;
+    [[nodiscard]] std::size_t waiting(std::string_view cell_id) const noexcept;
 
     /// Grants something without having been asked; returns the grant's number. One for a cell belongs to the cell that
     /// is named.

@@ -6,6 +6,7 @@
 #include <ipybox/mcp/channel.hpp>
 #include <ipybox/mcp/raw_json.hpp>
 #include <ipybox/mcp/registered_servers.hpp>
+#include <ipybox/mcp/retired_clients.hpp>
 #include <ipybox/mcp/server_files.hpp>
 #include <ipybox/mcp/server_listeners.hpp>
 #include <ipybox/mcp/server_params.hpp>
@@ -236,8 +237,6 @@ class server_registry {
     [[nodiscard]] result<std::shared_ptr<detail::client>> find(std::string const& name) const;
     [[nodiscard]] result<void> check_free(std::string const& name) const;
     [[nodiscard]] std::vector<std::shared_ptr<detail::client>> clients() const;
-    void retire(std::shared_ptr<detail::client> const& client);
-    void kill_clients();
 
     ipybox::detail::context_bound_executor executor_;
     std::shared_ptr<os::host_programs> const host_ = os::host_programs::now();
@@ -247,7 +246,7 @@ class server_registry {
     std::shared_ptr<detail::server_listeners> const listeners_ = std::make_shared<detail::server_listeners>();
     mutable std::mutex mutex_;
     std::map<std::string, std::shared_ptr<detail::client>> clients_;
-    std::vector<std::weak_ptr<detail::client>> retired_; ///< their servers may still be ending
+    detail::retired_clients retired_;
     std::map<std::string, std::shared_ptr<tool_provider>> providers_;
     std::vector<std::filesystem::path> configurations_;
 };

@@ -41,7 +41,7 @@ class action_service final : public session_service,
     /// From now on these programs are run there, and not by the supervisor.
     void attach(std::shared_ptr<program_actions> programs) { programs_ = std::move(programs); }
 
-    [[nodiscard]] bool offers(feature) const noexcept override { return false; }
+    [[nodiscard]] bool offers(feature what) const noexcept override { return what == feature::approvals; }
     [[nodiscard]] result<void> prepare(kernel_launch& launch) override;
     void serve(running_kernel const& kernel) override;
     void close() override;

@@ -53,7 +53,7 @@ class approval_service final : public session_service {
     /// Where the statements of tools about themselves are found.
     void annotate(stated_annotations from) { annotations_ = std::move(from); }
 
-    [[nodiscard]] bool offers(feature what) const noexcept override { return what == feature::approvals; }
+    [[nodiscard]] bool offers(feature) const noexcept override { return false; } // nothing asks it but other services
     void serve(running_kernel const& kernel) override { interpreter_ = kernel.process.interpreter(); }
     void close() override;
     void begin_cell(std::shared_ptr<acting_cell const> const& cell) override { cell_ = cell; }

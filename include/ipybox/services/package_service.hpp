@@ -52,7 +52,8 @@ class package_service final : public session_service,
   private:
     using installation_ptr = std::shared_ptr<package_installation>;
 
-    [[nodiscard]] result<installation_ptr> begin(std::span<std::string const> words, program_streams streams);
+    [[nodiscard]] result<installation_ptr> begin(std::span<std::string const> words, program_streams streams,
+                                                 std::shared_ptr<connection_gate> gate);
     static asio::awaitable<result<installation>> carry_out(package_service& self, std::vector<std::string> const& words,
                                                            action_outcome& how);
     static asio::awaitable<result<void>> take_turn(std::shared_ptr<package_service> self);
@@ -64,6 +65,7 @@ class package_service final : public session_service,
     std::shared_ptr<package_layer const> const wanted_layer_; ///< of the options
     std::shared_ptr<approval_service> const approvals_;
     std::shared_ptr<connection_gate> const gate_;
+    std::shared_ptr<connection_gate> const own_gate_; ///< of the application's installations
     supervised_process kernel_;
     std::uint64_t kernels_ = 0; ///< how many there were
 

@@ -36,7 +36,7 @@ class pending_call {
 
     [[nodiscard]] bool has_completed() const noexcept { return completed_; }
 
-    /// Sets what ends the work for it, when nobody waits for that any more. Both on the session's executor.
+    /// Sets what ends the work for it once it is not waited for any more. Both on the session's executor.
     void on_abandoned(std::function<void()> end) { abandoned_ = std::move(end); }
     void abandon() const {
         if (abandoned_) abandoned_();

@@ -12,8 +12,10 @@
 #include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
 #include <asio/co_spawn.hpp>
+#include <asio/detached.hpp>
 #include <asio/io_context.hpp>
 #include <asio/post.hpp>
+#include <asio/redirect_error.hpp>
 #include <asio/steady_timer.hpp>
 #include <asio/this_coro.hpp>
 #include <asio/use_awaitable.hpp>
@@ -824,4 +826,97 @@ TEST_CASE("gate: the clock and other threads answer at the same time, and agree"
         CHECK(d.said[index]->accepted() == *first); // who is told that it was first was first
         CHECK((d.said[index]->by == error::decider::policy) == *first);
     }
+}
+
+TEST_CASE("gate: a request that is cancelled while its long arguments are read is not asked about") {
+    ipybox::test::scratch_dir const scratch;
+    desk d({.audit = audit_log::open({.file = scratch.path() / "audit.jsonl"}).value()});
+    int asked = 0;
+    for (bool const at_once : {true, false}) {
+        auto const now = [&](approval_request const&) {
+            ++asked;
+            return decision::accept();
+        };
+        auto const later = [&](approval_request) -> awaitable<decision> {
+            ++asked;
+            co_return decision::accept();
+        };
+        auto const policy = at_once ? any_approval(now) : any_approval(later);
+        asio::cancellation_signal signal;
+        std::promise<void> may_go_on;
+        std::promise<void> begun;
+        auto call = some_call();
+        call.arguments = ipybox::detail::tool_arguments::built_by([&, wait = may_go_on.get_future().share()] {
+            begun.set_value();
+            wait.wait();
+            return nlohmann::ordered_json{{"a", 1}};
+        });
+        auto const index = d.begin(std::move(call), policy, signal.slot());
+        d.settle();
+        begun.get_future().wait();
+        signal.emit(asio::cancellation_type::terminal);
+        may_go_on.set_value();
+        d.run();
+        REQUIRE(d.said[index]);
+        CHECK(d.said[index]->by == error::decider::cancellation);
+        CHECK_FALSE(d.said[index]->accepted());
+    }
+    CHECK(asked == 0);
+}
+
+TEST_CASE("gate: time budgets go on until what has to be shown first was shown") {
+    desk d;
+    keeper reader;
+    asio::steady_timer shown(d.context, asio::steady_timer::time_point::max());
+    auto const show = [&]() -> awaitable<void> {
+        asio::error_code ended;
+        co_await shown.async_wait(asio::redirect_error(asio::use_awaitable, ended));
+    };
+    auto const ask = [&]() -> awaitable<void> {
+        auto pending = d.gate->decide(some_call(), reader.policy(), show);
+        (void)co_await std::move(pending);
+    };
+    asio::co_spawn(d.context, ask(), asio::detached);
+    d.settle();
+    CHECK(d.gate->waiting() == 0);
+    CHECK(d.counts.empty());
+    shown.cancel();
+    d.settle();
+    CHECK(d.gate->waiting() == 1);
+    reader.kept.at(0).reject();
+    d.run();
+    CHECK(d.counts == std::vector<std::size_t>{1, 0});
+}
+
+TEST_CASE("gate: what ends with the kernel, with a cell or with a server") {
+    desk d;
+    keeper reader;
+    auto own = some_call("own", {{"a", 1}}, "");
+    own.of_application = true;
+    auto other = some_call("other", {{"a", 1}}, "c2");
+    other.server = "t";
+    auto const first = d.begin(some_call(), reader.policy());
+    auto const second = d.begin(other, reader.policy());
+    auto const third = d.begin(some_call("u", {{"a", 1}}, "c2"), reader.policy());
+    auto const last = d.begin(own, reader.policy());
+    d.settle();
+    CHECK(d.gate->waiting() == 4);
+    CHECK(d.gate->waiting("c2") == 2);
+    CHECK(d.gate->waiting("") == 0); // the application's own belongs to no cell
+    d.gate->cancel_cell("c1");
+    d.settle();
+    CHECK(d.said[first]);
+    d.gate->cancel_cell("");
+    d.gate->cancel_server("s");
+    d.settle();
+    CHECK(d.said[third]);
+    CHECK_FALSE(d.said[second]);
+    d.gate->cancel_code();
+    d.settle();
+    CHECK(d.said[second]);
+    CHECK_FALSE(d.said[last]);
+    reader.kept.back().accept();
+    d.run();
+    REQUIRE(d.said[last]);
+    CHECK(d.said[last]->accepted());
 }

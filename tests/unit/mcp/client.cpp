@@ -4,21 +4,17 @@
 #include <support/catch.hpp>
 #include <support/contains.hpp>
 #include <support/coroutines.hpp>
-#include <support/scripted_channel.hpp>
+#include <support/one_server.hpp>
 #include <support/turns.hpp>
 
 #include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
 #include <asio/co_spawn.hpp>
-#include <asio/execution/blocking.hpp>
-#include <asio/execution/context.hpp>
 #include <asio/io_context.hpp>
 #include <asio/post.hpp>
-#include <asio/use_future.hpp>
 
 #include <chrono>
 #include <exception>
-#include <future>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -33,111 +29,16 @@ using namespace ipybox::mcp;
 using namespace std::chrono_literals;
 using nlohmann::json;
 using test::contains;
+using test::good;
+using test::good_stateless;
+using test::initialized;
+using test::lines;
+using test::one_server;
+using test::refusal_line;
+using test::result_line;
 using test::run;
 using test::scripted_server;
-using lines = std::vector<std::string>;
-
-std::string result_line(json const& request, json result) {
-    return json{{"jsonrpc", "2.0"}, {"id", request["id"]}, {"result", std::move(result)}}.dump();
-}
-std::string refusal_line(json const& request, json error) {
-    return json{{"jsonrpc", "2.0"}, {"id", request["id"]}, {"error", std::move(error)}}.dump();
-}
-json text_result(std::string text) { return {{"content", {{{"type", "text"}, {"text", std::move(text)}}}}}; }
-
-json initialized(std::string version = "2025-11-25") {
-    return {{"protocolVersion", std::move(version)},
-            {"capabilities", {{"tools", {{"listChanged", true}}}}},
-            {"serverInfo", {{"name", "s"}, {"version", "1"}}}};
-}
-
-/// A well-behaved server: it echoes the text of a call.
-lines good(json const& message) {
-    auto const method = message.value("method", "");
-    if (method == "initialize") return {result_line(message, initialized())};
-    if (method == "tools/list") return {result_line(message, {{"tools", {{{"name", "echo"}}}}})};
-    if (method == "tools/call")
-        return {result_line(message, text_result(message["params"]["arguments"].value("text", "")))};
-    return {};
-}
-
-/// The same of the stateless era.
-lines good_stateless(json const& message) {
-    auto const method = message.value("method", "");
-    auto const meta = message["params"].value("_meta", json::object());
-    if (method == "initialize") return {refusal_line(message, {{"code", -32601}, {"message", "no"}})};
-    if (method == "server/discover")
-        return {result_line(
-            message, {{"supportedVersions", {"2026-07-28"}}, {"capabilities", {{"tools", {{"listChanged", true}}}}}})};
-    if (message.contains("id") && meta.value("io.modelcontextprotocol/protocolVersion", "") != "2026-07-28")
-        return {refusal_line(message, {{"code", -32602}, {"message", "no _meta"}})};
-    return good(message);
-}
-
-struct one_server {
-    std::shared_ptr<scripted_server> server = std::make_shared<scripted_server>();
-    asio::io_context context{1};
-    server_params params;
-    mcp::detail::client_environment surroundings{test::channels_to(server), {}, {}};
-    std::shared_ptr<mcp::detail::client> made;
-
-    one_server() { server->answer = good; }
-    ~one_server() {
-        if (made) run(context, made->stop());
-        let_go();
-        context.restart();
-        context.run(); // nothing stays under way
-    }
-
-    mcp::detail::client& client() {
-        if (!made) made = mcp::detail::client::make(context.get_executor(), "srv", params, surroundings);
-        return *made;
-    }
-
-    void let_go() {
-        if (auto const gone = std::exchange(made, nullptr)) gone->kill();
-    }
-
-    /// The text that a call of "echo" gives, or its error.
-    std::string echo(std::string text, call_options options = {}) {
-        return said(run(context, client().call("echo", {{"text", std::move(text)}}, std::move(options))));
-    }
-    static std::string said(result<call_result> const& r) {
-        return r ? r->text() : "<" + r.error().code().message() + ">";
-    }
-    error failure_of(std::string text = "x", call_options options = {}) {
-        auto r = run(context, client().call("echo", {{"text", std::move(text)}}, std::move(options)));
-        REQUIRE_FALSE(r);
-        return r.error();
-    }
-
-    struct pending {
-        std::optional<result<call_result>> outcome;
-        asio::cancellation_signal cancel;
-        int completions = 0;
-    };
-
-    /// Begins a call, which goes on when the context runs.
-    std::shared_ptr<pending> begin(std::string text, call_options options = {}) {
-        auto p = std::make_shared<pending>();
-        auto const finish = [p](std::exception_ptr, result<call_result> r) {
-            p->outcome = std::move(r);
-            ++p->completions;
-        };
-        asio::co_spawn(context, client().call("echo", {{"text", std::move(text)}}, std::move(options)),
-                       asio::bind_cancellation_slot(p->cancel.slot(), finish));
-        return p;
-    }
-
-    /// Runs until something is so.
-    template <class Condition>
-    bool until(Condition condition) {
-        context.restart();
-        auto const deadline = std::chrono::steady_clock::now() + 20s;
-        while (!condition() && std::chrono::steady_clock::now() < deadline) context.run_one_until(deadline);
-        return condition();
-    }
-};
+using test::text_result;
 
 } // namespace
 
@@ -280,57 +181,6 @@ TEST_CASE_METHOD(one_server,
     auto const absent = failure_of();
     CHECK(absent == errc::mcp_start_failed);
     CHECK(absent.text().substr(0, absent.text().find('\n')) == "the MCP server 'srv' cannot be started");
-}
-
-TEST_CASE_METHOD(one_server, "client: a server that dies fails its calls, and is started anew by the next") {
-    server->answer = [&](json const& message) -> lines {
-        auto const text = message["params"].value("arguments", json::object()).value("text", "");
-        if (text == "die") server->die();
-        return text == "die" || text == "wait" ? lines() : good(message);
-    };
-    CHECK(echo("a") == "a");
-    auto const waiting = begin("wait");
-    REQUIRE(until([&] { return server->heard.size() == 4; }));
-    auto const why = failure_of("die");
-    CHECK(why == errc::mcp_server_died);
-    CHECK(why.status().code == 7);
-    CHECK(why.text() == "the MCP server 'srv' ended: exit code 7; it said: a secret\nit said:\na secret");
-    REQUIRE(until([&] { return waiting->outcome.has_value(); }));
-    CHECK(waiting->outcome->error() == errc::mcp_server_died);
-    CHECK(echo("b") == "b");
-    CHECK(server->lives == 2);
-    CHECK(server->closed == 1);
-}
-
-TEST_CASE_METHOD(one_server, "client: one that dies between calls is noticed") {
-    CHECK(echo("a") == "a");
-    server->die();
-    REQUIRE(until([&] { return server->closed == 1; }));
-    CHECK_FALSE(run(context, client().current_session()));
-    CHECK(echo("b") == "b");
-    CHECK(server->lives == 2);
-}
-
-TEST_CASE_METHOD(one_server, "client: who calls at the very moment of the end gets a new server") {
-    CHECK(echo("a") == "a");
-    bool stopped = false;
-    asio::co_spawn(context, client().stop(), [&](std::exception_ptr) { stopped = true; });
-    auto const after = begin("b"); // before anything could be ended
-    REQUIRE(until([&] { return stopped && after->outcome; }));
-    CHECK(said(*after->outcome) == "b");
-    CHECK(server->lives == 2);
-}
-
-TEST_CASE_METHOD(one_server, "client: one that dies while it starts") {
-    server->answer = [&](json const&) -> lines {
-        server->die();
-        return {};
-    };
-    auto const why = failure_of();
-    CHECK(why == errc::mcp_start_failed);
-    CHECK(
-        contains(why.text(), "the MCP server 'srv' could not be started: it ended: exit code 7; it said: a secret\n"));
-    CHECK(why.status().code == 7);
 }
 
 TEST_CASE_METHOD(one_server, "client: upon a probe it may die, stay silent or refuse") {
@@ -483,53 +333,6 @@ TEST_CASE_METHOD(one_server, "client: more rounds where the server hands its sta
     CHECK(server->heard[2]["id"] != server->heard[3]["id"]);
 }
 
-namespace {
-
-/// Of an event loop that queues whatever it is given.
-struct queueing_executor {
-    asio::io_context* context;
-
-    [[nodiscard]] asio::execution_context& query(asio::execution::context_t) const noexcept { return *context; }
-    [[nodiscard]] static constexpr asio::execution::blocking_t query(asio::execution::blocking_t) noexcept {
-        return asio::execution::blocking.never;
-    }
-    template <class Function>
-    void execute(Function f) const {
-        asio::post(*context, std::move(f));
-    }
-    bool operator==(queueing_executor const&) const noexcept = default;
-};
-
-} // namespace
-
-TEST_CASE_METHOD(one_server, "client: a stop right behind the first call ends both, on an executor that only queues") {
-    made = mcp::detail::client::make(queueing_executor{&context}, "srv", params, surroundings);
-    auto const early = begin("a");
-    bool stopped = false;
-    asio::co_spawn(context, client().stop(), [&](std::exception_ptr) { stopped = true; });
-    REQUIRE(until([&] { return stopped && early->outcome; }));
-    CHECK(early->outcome->error() == errc::not_running);
-    CHECK(server->lives == 0);
-    CHECK(echo("b") == "b");
-}
-
-TEST_CASE("client: a stop completes also where the client's context goes before it takes it") {
-    auto const server = std::make_shared<scripted_server>();
-    auto context = std::make_unique<asio::io_context>();
-    asio::io_context callers;
-    auto const client =
-        mcp::detail::client::make(context->get_executor(), "srv", server_params(), {test::channels_to(server), {}, {}});
-    auto stopped = asio::co_spawn(callers, client->stop(), asio::use_future);
-    auto described = asio::co_spawn(callers, client->current_session(), asio::use_future);
-    callers.poll();
-    context.reset();
-    callers.run_for(10s);
-    REQUIRE(stopped.wait_for(0s) == std::future_status::ready);
-    CHECK_NOTHROW(stopped.get());
-    REQUIRE(described.wait_for(0s) == std::future_status::ready);
-    CHECK_FALSE(described.get());
-}
-
 TEST_CASE_METHOD(one_server, "client: progress comes before the result, also for a caller on another context") {
     server->answer = [](json const& message) -> lines {
         if (message.value("method", "") != "tools/call") return good(message);
@@ -562,80 +365,6 @@ TEST_CASE_METHOD(one_server, "client: a call of a listed tool has one budget, wi
     auto const r = run(context, client().call_listed("echo", *raw_json::of(json::object()), {.timeout = 50ms}));
     REQUIRE_FALSE(r);
     CHECK(r.error() == errc::timed_out);
-}
-
-TEST_CASE_METHOD(one_server, "client: stop ends what is under way, and the next call starts anew") {
-    server->answer = [](json const& message) {
-        return message.value("method", "") == "tools/call" ? lines() : good(message);
-    };
-    auto const working = begin("a");
-    REQUIRE(until([&] { return server->heard.size() == 3; }));
-    run(context, client().stop());
-    REQUIRE(until([&] { return working->outcome.has_value(); }));
-    CHECK(working->outcome->error() == errc::not_running);
-    CHECK(server->closed == 1);
-    run(context, client().stop()); // nothing to do
-    server->answer = good;
-    CHECK(echo("b") == "b");
-    CHECK(server->lives == 2);
-}
-
-TEST_CASE_METHOD(one_server, "client: stop while it starts, and who comes afterwards gets a new server") {
-    server->answer = [&](json const& message) { return server->lives == 1 ? lines() : good(message); };
-    auto const early = begin("a");
-    REQUIRE(until([&] { return server->heard.size() == 1; }));
-    bool stopped = false;
-    asio::co_spawn(context, client().stop(), [&](std::exception_ptr) { stopped = true; });
-    auto const late = begin("b");
-    REQUIRE(until([&] { return stopped && early->outcome && late->outcome; }));
-    CHECK(early->outcome->error() == errc::not_running);
-    CHECK(said(*late->outcome) == "b");
-    CHECK(server->lives == 2);
-}
-
-TEST_CASE_METHOD(one_server, "client: killed and let go of with calls under way, it completes them") {
-    server->answer = [](json const& message) {
-        return message.value("method", "") == "tools/call" ? lines() : good(message);
-    };
-    auto const working = begin("a");
-    REQUIRE(until([&] { return server->heard.size() == 3; }));
-    auto const unsent = begin("b");
-    let_go();
-    REQUIRE(until([&] { return working->outcome && unsent->outcome; }));
-    CHECK(working->outcome->error() == errc::not_running);
-    CHECK(unsent->outcome->error() == errc::not_running);
-    CHECK(server->closed == 1);
-}
-
-namespace {
-
-std::vector<std::shared_ptr<one_server::pending>> three_calls_that_ended(one_server& f) {
-    std::vector<std::shared_ptr<one_server::pending>> calls;
-    for (int i = 0; i < 3; ++i) calls.push_back(f.begin("text", {.timeout = 5s}));
-    REQUIRE(f.until(
-        [&] { return std::all_of(calls.begin(), calls.end(), [](auto const& c) { return c->outcome.has_value(); }); }));
-    return calls;
-}
-
-} // namespace
-
-TEST_CASE("client: wherever the channel fails, every call completes once and the client works again") {
-    for (std::size_t n = 0; n < 14; ++n) {
-        CAPTURE(n);
-        one_server f;
-        f.server->fails_at = n;
-        for (auto const& call : three_calls_that_ended(f)) {
-            CHECK(call->completions == 1);
-            if (*call->outcome) continue;
-            auto const& why = call->outcome->error();
-            CHECK((why == errc::mcp_server_died || why == errc::mcp_start_failed));
-            CHECK(contains(why.text(), "the MCP server 'srv' "));
-        }
-        f.server->fails_at.reset();
-        f.context.restart();
-        f.context.poll(); // the end of a server is noticed as soon as it is there
-        CHECK(f.echo("again") == "again");
-    }
 }
 
 TEST_CASE("client: a call that cannot be sent, for want of memory, say, fails alone, whether its server runs or starts "
@@ -675,27 +404,6 @@ TEST_CASE("client: a call that cannot be sent, for want of memory, say, fails al
         CHECK(one_server::said(*second->outcome) == "second");
     }
     CHECK(f.server->lives == 1);
-}
-
-TEST_CASE(
-    "client: wherever a channel of the application throws, every call completes once and the client works again") {
-    for (std::size_t n = 0; n < 14; ++n) {
-        CAPTURE(n);
-        one_server f;
-        f.server->fails_at = n;
-        f.server->throws = true;
-        for (auto const& call : three_calls_that_ended(f)) {
-            CHECK(call->completions == 1);
-            if (*call->outcome) continue;
-            CHECK(call->outcome->error() == errc::io_error);
-            CHECK(contains(call->outcome->error().text(), "a bug of the channel"));
-        }
-        f.server->fails_at.reset();
-        f.context.restart();
-        f.context.poll();
-        CHECK(f.echo("again") == "again");
-        f.server->throws = false;
-    }
 }
 
 TEST_CASE_METHOD(one_server, "client: callbacks of the application that throw fail what needs them, and nothing else") {

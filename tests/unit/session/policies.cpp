@@ -10,6 +10,8 @@
 #include <support/catch.hpp>
 #include <support/scripted_box.hpp>
 
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/cancellation_signal.hpp>
 #include <asio/io_context.hpp>
 
 #include <atomic>
@@ -151,6 +153,27 @@ grant for_server(std::string name) {
 }
 
 } // namespace
+
+TEST_CASE("executor: a question that is cancelled has ended, whatever is answered later") {
+    std::optional<approval_request> kept;
+    deciding_box desk(any_approval([&](approval_request request) { kept = std::move(request); }));
+    approval_subject subject;
+    subject.kind = approval_subject::action::server;
+    subject.server = "one";
+    asio::cancellation_signal signal;
+    std::optional<result<std::uint64_t>> said;
+    desk.box.async_approve(subject, asio::bind_cancellation_slot(
+                                        signal.slot(), [&said](result<std::uint64_t> r) { said = std::move(r); }));
+    desk.context.poll();
+    REQUIRE(kept);
+    signal.emit(asio::cancellation_type::terminal);
+    desk.context.restart();
+    desk.context.run_for(std::chrono::seconds(10));
+    REQUIRE(said);
+    CHECK(said->error() == condition::cancelled);
+    CHECK_FALSE(kept->accept_and_grant(for_server("one")));
+    CHECK(desk.box.grants().empty());
+}
 
 TEST_CASE("executor: the error of a rejected action says who rejected it") {
     deciding_box by_policy(deny_approval{});

@@ -1,6 +1,7 @@
 #include <ipybox/approval/any_approval.hpp>
 #include <ipybox/approval/deny_approval.hpp>
 #include <ipybox/mcp/server_registry.hpp>
+#include <ipybox/services/network_service.hpp>
 #include <ipybox/session/acting_cell.hpp>
 #include <ipybox/session/seen_messages.hpp>
 #include <ipybox/session/session_services.hpp>
@@ -166,6 +167,7 @@ TEST_CASE("session_services: those that the program has are made, and no others 
 TEST_CASE("session_services: options and policies that need a service which is missing are told with its header") {
     auto const error_of = [](executor_options options, any_approval policy = {}) {
         bare_session const session(std::move(options), std::move(policy));
+        (void)session.services->get<network_service>(); // asks for hosts, and brings approvals along, but no actions
         auto const said = session.services->do_what_options_say();
         return said ? std::string() : said.error().text();
     };

@@ -142,7 +142,12 @@ asio::awaitable<action_frame> action_router::act(std::shared_ptr<action_router> 
 
     auto const began = std::chrono::steady_clock::now();
     action_outcome how;
-    auto frame = co_await self->carry_out(*host, subject, wanted, said.made, how);
+    auto const state = co_await asio::this_coro::cancellation_state;
+    auto frame = action_frame();
+    if (state.cancelled() == asio::cancellation_type::none)
+        frame = co_await self->carry_out(*host, subject, wanted, said.made, how);
+    else // meanwhile
+        frame = self->failed_answer(wanted.id, error(errc::cancelled, "its caller is gone"), how);
     how.duration = std::chrono::steady_clock::now() - began;
     host->ended(subject, how);
     co_return frame;

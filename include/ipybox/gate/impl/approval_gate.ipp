@@ -16,6 +16,7 @@
 #include <asio/steady_timer.hpp>
 #include <asio/this_coro.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <exception>
@@ -41,7 +42,10 @@ inline std::optional<std::chrono::milliseconds> clamped_if(std::optional<std::ch
 
 /// One request that waits for the policy.
 struct approval_gate::request {
-    request(asio::any_io_executor const& executor, std::string cell) : timer(executor), cell_id(std::move(cell)) {}
+    request(asio::any_io_executor const& executor, approval_subject const& subject)
+        : timer(executor), cell_id(subject.cell_id), server(subject.server), of_application(subject.of_application) {}
+
+    [[nodiscard]] bool is_of_cell(std::string_view cell) const { return !of_application && cell_id == cell; }
 
     /// Decides in the policy's place. If the policy was faster, its decision is on the way already, and counts.
     void end(error::decider who, std::string reason) {
@@ -51,7 +55,10 @@ struct approval_gate::request {
     }
 
     asio::steady_timer timer;
-    std::string cell_id;
+    std::string const cell_id;
+    std::string const server;
+    bool const of_application;
+    bool is_asked = false; ///< what has to be shown first was shown
     std::shared_ptr<decision_state> awaited;
     asio::cancellation_signal policy; ///< ends its coroutine
     error::decider by = error::decider::policy;
@@ -99,7 +106,13 @@ struct approval_gate::state {
     static answer cancelled() { return {decision::reject("the approval was cancelled"), error::decider::cancellation}; }
 
     void changed() const {
-        if (on_waiting) on_waiting(waiting.size());
+        if (on_waiting) on_waiting(count([](request const&) { return true; }));
+    }
+
+    template <class Predicate>
+    [[nodiscard]] std::size_t count(Predicate wanted) const {
+        return static_cast<std::size_t>(
+            std::ranges::count_if(waiting, [&](auto const& each) { return each->is_asked && wanted(*each); }));
     }
 
     /// Rejects those that `wanted` is true for. A copy, as those who are told may come back.
@@ -117,14 +130,14 @@ class approval_gate::place {
     place(std::shared_ptr<state> owner, std::shared_ptr<request> what) : owner_(std::move(owner)) {
         at_ = owner_->waiting.insert(owner_->waiting.end(), std::move(what));
         owner_->pending->add((*at_)->awaited);
-        owner_->changed();
     }
     place(place const&) = delete;
     place& operator=(place const&) = delete;
     ~place() {
+        bool const was_asked = (*at_)->is_asked;
         owner_->pending->remove((*at_)->awaited);
         owner_->waiting.erase(at_);
-        owner_->changed();
+        if (was_asked) owner_->changed();
     }
 
   private:
@@ -167,6 +180,10 @@ IPYBOX_DECL asio::awaitable<verdict> approval_gate::run(std::shared_ptr<state> s
     }
     auto const shared = std::make_shared<approval_subject const>(std::move(subject));
 
+    // Work aside is waited for, also where it is not wanted any more.
+    bool const throws = co_await asio::this_coro::throw_if_cancelled();
+    co_await asio::this_coro::throw_if_cancelled(false);
+
     // Of long arguments this takes seconds, in which the sessions of other executors of this thread go on.
     bool const is_long = shared->arguments && !shared->arguments.is_built();
     std::optional<std::string> digest;
@@ -181,8 +198,8 @@ IPYBOX_DECL asio::awaitable<verdict> approval_gate::run(std::shared_ptr<state> s
     auto const unrecorded = [](error const& why) {
         return verdict{decision::reject(why.text()), error::decider::audit};
     };
+    result<void> written;
     if (self->audit) {
-        result<void> written;
         auto const record = [audit = self->audit, session = self->session, shared] {
             return audit->request(*shared, session);
         };
@@ -190,19 +207,22 @@ IPYBOX_DECL asio::awaitable<verdict> approval_gate::run(std::shared_ptr<state> s
             written = co_await aside(*self->threads, record);
         else
             written = record();
-        if (!written) co_return unrecorded(written.error());
     }
+    co_await asio::this_coro::throw_if_cancelled(throws);
+    if (!written) co_return unrecorded(written.error());
 
+    auto const cancellation = co_await asio::this_coro::cancellation_state;
+    bool const cancelled = cancellation.cancelled() != asio::cancellation_type::none;
     std::optional<verdict> said;
-    if (readable)
-        said = self->machine.on_action(*shared, began, digest);
-    else
+    if (!readable)
         said = verdict{decision::reject("its arguments nest too deeply"), error::decider::limit};
+    else if (!cancelled)
+        said = self->machine.on_action(*shared, began, digest);
     std::optional<answer> made;
-    if (!said && policy.decides_at_once() && !before_asking) {
-        auto const cancellation = co_await asio::this_coro::cancellation_state;
-        bool const cancelled = cancellation.cancelled() != asio::cancellation_type::none;
-        made = cancelled ? self->cancelled() : ask_now(*self, shared, policy);
+    if (!said && cancelled) {
+        made = self->cancelled();
+    } else if (!said && policy.decides_at_once() && !before_asking) {
+        made = ask_now(*self, shared, policy);
     } else if (!said) {
         auto asking = ask(self, shared, std::move(policy), std::move(before_asking));
         try {
@@ -212,16 +232,18 @@ IPYBOX_DECL asio::awaitable<verdict> approval_gate::run(std::shared_ptr<state> s
         }
     }
     if (made) {
+        co_await asio::this_coro::throw_if_cancelled(false);
         if (is_long && !digest && self->machine.remembers(*shared, made->decided, made->by))
             digest = co_await aside(*self->threads, make_digest);
+        co_await asio::this_coro::throw_if_cancelled(throws);
         said = self->machine.on_answer(*shared, std::move(made->decided), made->by, clock::now(), digest);
     }
     said->waited = clock::now() - began;
 
     if (self->audit) {
-        if (auto written = self->audit->decision(shared->id, *said); !written) {
+        if (auto decided = self->audit->decision(shared->id, *said); !decided) {
             if (said->granted) self->machine.given().revoke(*said->granted);
-            co_return unrecorded(written.error());
+            co_return unrecorded(decided.error());
         }
     }
     co_return std::move(*said);
@@ -240,7 +262,7 @@ IPYBOX_DECL asio::awaitable<approval_gate::answer> approval_gate::ask(std::share
                                                                       std::shared_ptr<approval_subject const> subject,
                                                                       any_approval policy, preparation before_asking) {
     auto const executor = co_await asio::this_coro::executor;
-    auto const asked = std::make_shared<request>(executor, subject->cell_id);
+    auto const asked = std::make_shared<request>(executor, *subject);
     approval_request wanted(subject);
     asked->awaited = state_of(wanted);
     if (!policy) asked->by = error::decider::no_policy;
@@ -254,8 +276,22 @@ IPYBOX_DECL asio::awaitable<approval_gate::answer> approval_gate::ask(std::share
             if (!cancelled) asked->end(error::decider::timeout, reason);
         });
     }
-    auto later = before_asking ? put(std::move(policy), std::move(wanted), std::move(before_asking))
-                               : policy.ask(std::move(wanted));
+    // Time budgets go on until then: what has to be shown may never come.
+    auto const begin = [self, asked] {
+        asked->is_asked = true;
+        self->changed();
+    };
+    std::optional<asio::awaitable<void>> later;
+    if (before_asking) {
+        auto const shown = [before_asking = std::move(before_asking), begin]() -> asio::awaitable<void> {
+            co_await before_asking();
+            begin();
+        };
+        later = put(std::move(policy), std::move(wanted), shown);
+    } else {
+        begin();
+        later = policy.ask(std::move(wanted));
+    }
     if (later) {
         // Beside this coroutine, so that a policy that never comes back holds up nothing.
         auto const keep = [asked](std::exception_ptr) {};
@@ -296,7 +332,15 @@ IPYBOX_DECL result<void> approval_gate::finished(std::uint64_t id, action_outcom
 
 IPYBOX_DECL void approval_gate::cancel_cell(std::string_view cell_id) {
     state_->machine.end_cell(cell_id);
-    state_->cancel([cell_id](request const& r) { return r.cell_id == cell_id; });
+    state_->cancel([cell_id](request const& r) { return r.is_of_cell(cell_id); });
+}
+
+IPYBOX_DECL void approval_gate::cancel_code() {
+    state_->cancel([](request const& r) { return !r.of_application; });
+}
+
+IPYBOX_DECL void approval_gate::cancel_server(std::string_view server) {
+    state_->cancel([server](request const& r) { return !r.of_application && r.server == server; });
 }
 
 IPYBOX_DECL void approval_gate::cancel_all() {
@@ -305,7 +349,13 @@ IPYBOX_DECL void approval_gate::cancel_all() {
 
 IPYBOX_DECL void approval_gate::abandon() { state_->pending->abandon(); }
 
-IPYBOX_DECL std::size_t approval_gate::waiting() const noexcept { return state_->waiting.size(); }
+IPYBOX_DECL std::size_t approval_gate::waiting() const noexcept {
+    return state_->count([](request const&) { return true; });
+}
+
+IPYBOX_DECL std::size_t approval_gate::waiting(std::string_view cell_id) const noexcept {
+    return state_->count([cell_id](request const& r) { return r.is_of_cell(cell_id); });
+}
 
 IPYBOX_DECL std::uint64_t approval_gate::add_grant(grant what, std::string_view cell_id) {
     return state_->machine.given().add(std::move(what), std::chrono::steady_clock::now(), cell_id);

@@ -2,12 +2,11 @@
 
 #include <ipybox/async/await_completion.hpp>
 #include <ipybox/async/spawn.hpp>
+#include <ipybox/async/sure_completion.hpp>
 
 #include <asio/awaitable.hpp>
 #include <asio/this_coro.hpp>
 
-#include <atomic>
-#include <cstddef>
 #include <exception>
 #include <memory>
 #include <utility>
@@ -15,26 +14,16 @@
 
 namespace ipybox::mcp::detail {
 
-/// Completes when the last of several has. They may end in several threads.
-struct countdown {
-    std::atomic<std::size_t> left;
-    ipybox::detail::completion<bool> done;
-
-    countdown(std::size_t count, ipybox::detail::completion<bool> d) : left(count), done(std::move(d)) {}
-
-    void one_less() {
-        if (--left == 0) done(true);
-    }
-};
-
 /// Waits for several coroutines, which run beside each other.
 inline asio::awaitable<void> all_of(std::vector<asio::awaitable<void>> work) {
     if (work.empty()) co_return;
     auto const executor = co_await asio::this_coro::executor;
     auto const begin = [&](ipybox::detail::completion<bool> done) {
-        auto const open = std::make_shared<countdown>(work.size(), std::move(done));
+        // Completes when the last one has ended, however that came: they may end in several threads, or with their
+        // context.
+        auto const open = std::make_shared<ipybox::detail::sure_completion<bool>>(std::move(done), true);
         for (auto& one : std::exchange(work, {}))
-            ipybox::detail::spawn(executor, std::move(one), [open](std::exception_ptr) { open->one_less(); });
+            ipybox::detail::spawn(executor, std::move(one), [open](std::exception_ptr) {});
     };
     (void)co_await ipybox::detail::await_completion<bool>(begin);
 }

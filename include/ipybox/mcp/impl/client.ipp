@@ -337,10 +337,11 @@ IPYBOX_DECL asio::awaitable<void> client::stopped(client_ptr self) {
     auto const current = co_await asio::this_coro::executor;
     auto const begin = [&](ipybox::detail::completion<bool> done) {
         auto const asked = std::exchange(self, nullptr);
-        asked->executor_.dispatch(current, [asked, waiter = ipybox::detail::sure_completion<bool>(std::move(done), true)]() mutable {
-            asked->end_all();
-            if (asked->serving_) asked->stop_waiters_.push_back(std::move(waiter));
-        });
+        asked->executor_.dispatch(
+            current, [asked, waiter = ipybox::detail::sure_completion<bool>(std::move(done), true)]() mutable {
+                asked->end_all();
+                if (asked->serving_) asked->stop_waiters_.push_back(std::move(waiter));
+            });
     };
     (void)co_await ipybox::detail::await_completion<bool>(begin);
 }
@@ -356,9 +357,10 @@ IPYBOX_DECL asio::awaitable<std::optional<session>> client::described(client_ptr
     using outcome = std::optional<session>;
     auto const begin = [&](ipybox::detail::completion<outcome> done) {
         auto const asked = std::exchange(self, nullptr);
-        asked->executor_.post([asked, asker = ipybox::detail::sure_completion<outcome>(std::move(done), std::nullopt)]() mutable {
-            asker.complete(asked->session_);
-        });
+        asked->executor_.post(
+            [asked, asker = ipybox::detail::sure_completion<outcome>(std::move(done), std::nullopt)]() mutable {
+                asker.complete(asked->session_);
+            });
     };
     co_return co_await ipybox::detail::await_completion<outcome>(begin);
 }

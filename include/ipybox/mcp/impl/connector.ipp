@@ -47,6 +47,7 @@ IPYBOX_DECL asio::awaitable<result<session>> connector::connect() {
         }
         if (std::holds_alternative<handshake_machine::start_over>(step)) {
             co_await close_connection();
+            if (stopping_) co_return failure(errc::not_running, "was stopped");
             opened = co_await open(*params);
             if (!opened) co_return failure(opened);
             step = machine.begin();

@@ -36,7 +36,8 @@ IPYBOX_DECL server_registry::server_registry(asio::any_io_executor executor, reg
     : executor_(std::move(executor)), options_(std::move(options)) {}
 
 IPYBOX_DECL server_registry::~server_registry() {
-    kill_clients();
+    for (auto const& client : clients()) client->kill();
+    retired_.kill();
 }
 
 IPYBOX_DECL result<std::shared_ptr<detail::client>>
@@ -101,7 +102,7 @@ IPYBOX_DECL result<void> server_registry::replace(std::string name, server_param
         old = std::exchange(clients_[name], std::move(*made));
         is_other = old && !detail::are_same(old->params(), clients_[name]->params());
     }
-    if (old) retire(old);
+    if (old) retired_.add(old);
     if (is_other) listeners_->tell_gone(name);
     return {};
 }
@@ -210,10 +211,11 @@ IPYBOX_DECL bool server_registry::remove(std::string const& name) {
             provider = std::move(found.mapped());
         else if (auto const server = clients_.extract(name))
             client = std::move(server.mapped());
+        if (client) memories_.erase(name);
     }
     if (provider) provider->end();
-    if (client) retire(client);
-    if (client) listeners_->tell_gone(name);
+    if (client) retired_.add(client);
+    if (client || provider) listeners_->tell_gone(name);
     return provider || client;
 }
 
@@ -361,28 +363,8 @@ IPYBOX_DECL void server_registry::kill() {
         for (auto const& [name, own] : providers_) providers.push_back(own);
     }
     for (auto const& own : providers) own->end();
-    kill_clients();
-}
-
-/// Those that were removed too: their servers may take their time to end.
-IPYBOX_DECL void server_registry::kill_clients() {
-    auto all = clients();
-    {
-        std::scoped_lock const lock(mutex_);
-        for (auto const& retired : retired_)
-            if (auto ending = retired.lock()) all.push_back(std::move(ending));
-    }
-    for (auto const& client : all) client->kill();
-}
-
-/// It is not registered any more, and ends by itself.
-IPYBOX_DECL void server_registry::retire(std::shared_ptr<detail::client> const& client) {
-    {
-        std::scoped_lock const lock(mutex_);
-        std::erase_if(retired_, [](auto const& retired) { return retired.expired(); });
-        retired_.push_back(client);
-    }
-    client->retire();
+    for (auto const& client : clients()) client->kill();
+    retired_.kill();
 }
 
 IPYBOX_DECL asio::awaitable<void> server_registry::stop() {

@@ -90,7 +90,10 @@ class stdio_channel final : public channel, public std::enable_shared_from_this<
     asio::awaitable<bool> exited(std::chrono::milliseconds bound);
     asio::awaitable<error> end();
     void kill_process() noexcept;
-    [[nodiscard]] bool is_killed();
+    [[nodiscard]] bool is_killed() {
+        std::scoped_lock const lock(process_mutex_);
+        return killed_;
+    }
     void signal_group(int number);
 
     asio::any_io_executor executor_;
@@ -99,7 +102,7 @@ class stdio_channel final : public channel, public std::enable_shared_from_this<
 
     std::mutex process_mutex_; ///< `kill` comes from any thread
     os::process process_;
-    bool killed_ = false; ///< perhaps before it was started
+    bool killed_ = false;              ///< perhaps before it was started
     std::shared_ptr<void const> kept_; ///< of its sandbox, as long as it runs
     os::unique_fd lifeline_;           ///< of its sandbox, which ends with it
 
@@ -372,11 +375,6 @@ inline void stdio_channel::kill() noexcept {
     std::scoped_lock const lock(process_mutex_);
     killed_ = true;
     kill_process();
-}
-
-inline bool stdio_channel::is_killed() {
-    std::scoped_lock const lock(process_mutex_);
-    return killed_;
 }
 
 /// With the lock held.

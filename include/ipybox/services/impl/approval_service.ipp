@@ -36,25 +36,27 @@ IPYBOX_DECL std::shared_ptr<approval_service> approval_service::make(session_ser
 
 IPYBOX_DECL approval_service::approval_service(session_services const& session)
     : policy_(session.policy()), seen_(session.seen()),
-      gate_(approval_settings_of(session.settings()->options().approval), [this](std::size_t count) {
-          if (cell_->waiting) cell_->waiting(count);
+      gate_(approval_settings_of(session.settings()->options().approval), [this](std::size_t) {
+          if (cell_->waiting) cell_->waiting(gate_.waiting(cell_->id));
       }) {}
 
 IPYBOX_DECL void approval_service::close() {
-    gate_.cancel_all();
+    gate_.cancel_code();
     interpreter_.clear();
 }
 
 IPYBOX_DECL void approval_service::end_cell() {
+    if (cell_ == no_cell_) return; // an execution without code
     gate_.cancel_cell(cell_->id);
     cell_ = no_cell_;
 }
 
 /// The kernel's statements about its cell are not trusted: it could get a fresh budget with each request.
 IPYBOX_DECL void approval_service::name_asker(approval_subject& subject) const {
+    auto const& cell = subject.of_application ? *no_cell_ : *cell_;
     subject.id = approval_gate::fresh_id();
-    subject.cell_id = cell_->id;
-    subject.code = cell_->code;
+    subject.cell_id = cell.id;
+    subject.code = cell.code;
 }
 
 IPYBOX_DECL asio::awaitable<verdict> approval_service::approve(approval_subject& subject, std::uint64_t after) {
@@ -86,10 +88,8 @@ IPYBOX_DECL verdict approval_service::settle(approval_subject& subject, verdict 
 IPYBOX_DECL asio::awaitable<result<std::uint64_t>> approval_service::approve_own(std::shared_ptr<approval_service> self,
                                                                                  approval_subject subject) {
     constexpr std::uint64_t after_nothing = 0;
-    subject.id = approval_gate::fresh_id();
-    subject.cell_id.clear();
-    subject.code.clear();
     subject.of_application = true;
+    self->name_asker(subject);
     auto const said = co_await self->decide(subject, *self->policy_, after_nothing);
     if (!said.accepted()) co_return failure(said.refusal());
     co_return subject.id;

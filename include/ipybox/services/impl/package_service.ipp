@@ -82,7 +82,8 @@ IPYBOX_DECL package_service::package_service(session_services const& session,
                                              std::shared_ptr<approval_service> approvals)
     : executor_(session.executor()), programs_(session.settings()->programs()),
       wanted_layer_(session.settings()->options().kernel.packages), approvals_(std::move(approvals)),
-      gate_(std::make_shared<connection_gate>(approvals_)) {}
+      gate_(std::make_shared<connection_gate>(approvals_)),
+      own_gate_(std::make_shared<connection_gate>(approvals_, connection_gate::party::application)) {}
 
 IPYBOX_DECL package_service::~package_service() = default;
 
@@ -121,20 +122,21 @@ IPYBOX_DECL bool package_service::takes(program_run const& wanted) const {
 IPYBOX_DECL asio::awaitable<result<std::shared_ptr<running_program>>> package_service::run(program_run const& wanted,
                                                                                            program_streams streams) {
     if (auto turn = co_await take_turn(shared_from_this()); !turn) co_return failure(turn);
-    auto const begun = begin(std::span(wanted.argv).subspan(2), std::move(streams));
+    auto const begun = begin(std::span(wanted.argv).subspan(2), std::move(streams), gate_);
     if (!begun) co_return failure(begun.error());
     co_return std::make_shared<installing_program>(*begun);
 }
 
 IPYBOX_DECL result<package_service::installation_ptr> package_service::begin(std::span<std::string const> words,
-                                                                             program_streams streams) {
+                                                                             program_streams streams,
+                                                                             std::shared_ptr<connection_gate> gate) {
     auto const layer = kernel_.packages();
     if (!layer) return failure(no_package_layer());
     auto const order = read_package_order(words);
     if (!order) return failure(order.error());
     installation_streams theirs{std::move(streams.standard_output), std::move(streams.standard_error)};
     auto begun = package_installation::start(executor_, programs_, layer, kernel_.interpreter(), *order,
-                                             std::move(theirs), gate_);
+                                             std::move(theirs), std::move(gate));
     if (begun) keep(*begun);
     return begun;
 }
@@ -193,7 +195,7 @@ package_service::carry_out(package_service& self, std::vector<std::string> const
     program_streams streams;
     streams.standard_output = (*pipe)->take_write_end();
     streams.standard_error.reset(::fcntl(streams.standard_output.get(), F_DUPFD_CLOEXEC, 0));
-    auto const begun = self.begin(words, std::move(streams));
+    auto const begun = self.begin(words, std::move(streams), self.own_gate_);
     if (!begun) co_return failure(begun.error());
     how.status = co_await (*begun)->ended();
     auto output = co_await (*pipe)->text();

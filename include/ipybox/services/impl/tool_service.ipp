@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/async/context_bound_executor.hpp>
 #include <ipybox/async/with_timeout.hpp>
 #include <ipybox/execution/executor_options.hpp>
 #include <ipybox/mcp/server_files.hpp>
@@ -65,6 +66,19 @@ inline std::shared_ptr<mcp::server_registry> servers_of(session_services const& 
                                                   options.options ? *options.options : mcp::registry_options());
 }
 
+/// What is granted of a server, and what is asked of it, ends with that: another one may get its name. From any thread.
+inline std::shared_ptr<std::function<void(std::string const&)> const>
+forgetting_servers(asio::any_io_executor const& executor, std::shared_ptr<approval_service> const& approvals) {
+    auto forget = [grants = approvals->gate().forgetting_servers(), weak = std::weak_ptr(approvals),
+                   own = std::make_shared<context_bound_executor const>(executor)](std::string const& server) {
+        grants(server);
+        own->post([weak, server] {
+            if (auto const open = weak.lock()) open->gate().cancel_server(server);
+        });
+    };
+    return std::make_shared<std::function<void(std::string const&)> const>(std::move(forget));
+}
+
 inline offered_service const tools_are_offered{make_service<tool_service>};
 
 IPYBOX_DECL std::shared_ptr<tool_service> tool_service::make(session_services& session) {
@@ -75,8 +89,7 @@ IPYBOX_DECL std::shared_ptr<tool_service> tool_service::make(session_services& s
 }
 
 IPYBOX_DECL tool_service::tool_service(session_services const& session, std::shared_ptr<approval_service> approvals)
-    : approvals_(std::move(approvals)), on_server_gone_(std::make_shared<std::function<void(std::string const&)> const>(
-                                            approvals_->gate().forgetting_servers())),
+    : approvals_(std::move(approvals)), on_server_gone_(forgetting_servers(session.executor(), approvals_)),
       shares_servers_(session.settings()->options().mcp.registry != nullptr), servers_(servers_of(session)),
       functions_(std::make_shared<tool_packages>(session.executor(), servers_)),
       places_(std::make_shared<generated_places>()), packages_(server_packages::make(session.executor(), servers_)) {

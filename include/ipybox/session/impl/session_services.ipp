@@ -129,8 +129,10 @@ IPYBOX_DECL result<void> session_services::do_what_options_say() const {
 }
 
 IPYBOX_DECL result<void> session_services::can_serve(supervised_process const& kernel) const {
-    if (!kernel.network() || offers(session_service::feature::hosts)) return {};
-    return failure(missing("a sandbox that opens hosts", "sandbox.hpp"));
+    using enum session_service::feature;
+    if (kernel.network() && !offers(hosts)) return failure(missing("a sandbox that opens hosts", "sandbox.hpp"));
+    if (kernel.packages() && !offers(packages)) return failure(missing("kernel.packages", "packages.hpp"));
+    return {};
 }
 
 IPYBOX_DECL result<void> session_services::prepare(kernel_launch& launch) {
