@@ -37,9 +37,11 @@ class approval_gate {
     /// An id for a subject, unique in this process.
     [[nodiscard]] static std::uint64_t fresh_id();
 
-    /// `waiting` is called with the number of requests that wait for the policy whenever it changes, so that time
-    /// budgets can pause meanwhile.
-    explicit approval_gate(approval_settings settings, std::function<void(std::size_t)> waiting = {});
+    using clock = std::chrono::steady_clock;
+
+    /// `waiting` is called whenever `waiting()` changes, with the time, so that time budgets can pause meanwhile: of a
+    /// policy that blocks, afterwards.
+    explicit approval_gate(approval_settings settings, std::function<void(clock::time_point)> waiting = {});
 
     approval_gate(approval_gate const&) = delete;
     approval_gate& operator=(approval_gate const&) = delete;
@@ -117,7 +119,8 @@ class approval_gate {
 
     static asio::awaitable<verdict> run(std::shared_ptr<state> self, approval_subject subject, any_approval policy,
                                         preparation before_asking);
-    [[nodiscard]] static answer ask_now(state& self, std::shared_ptr<approval_subject const> const& subject,
+    [[nodiscard]] static answer ask_now(state& self, asio::any_io_executor const& executor,
+                                        std::shared_ptr<approval_subject const> const& subject,
                                         any_approval const& policy);
     static asio::awaitable<answer> ask(std::shared_ptr<state> self, std::shared_ptr<approval_subject const> subject,
                                        any_approval policy, preparation before_asking);

@@ -2,6 +2,7 @@
 
 #include <ipybox/fwd.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -17,8 +18,8 @@ struct acting_cell {
     std::string code = {};                         ///< its source
     std::shared_ptr<event_queue> events = nullptr; ///< where its reader is asked, if there is one and no policy
 
-    /// Called with the number of requests that wait for a decision, whenever it changes.
-    std::function<void(std::size_t)> waiting = {};
+    /// Called with the number of its requests that wait for a decision, whenever that changes, or has changed.
+    std::function<void(std::size_t, std::chrono::steady_clock::time_point)> waiting = {};
 
     /// Decides in the place of the session's policy.
     std::shared_ptr<any_approval const> approval = nullptr;

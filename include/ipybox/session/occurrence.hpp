@@ -4,6 +4,7 @@
 #include <ipybox/core/result.hpp>
 #include <ipybox/jupyter/message.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -29,7 +30,8 @@ struct link_called {
 };
 
 struct approvals_waiting {
-    std::size_t count; ///< requests that wait for a decision
+    std::size_t count;                        ///< requests that wait for a decision
+    std::chrono::steady_clock::time_point at; ///< since when
 };
 
 struct interrupt_wanted {}; ///< by the application, of this execution

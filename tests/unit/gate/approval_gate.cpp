@@ -63,7 +63,7 @@ approval_subject some_call(std::string tool = "t", json arguments = {{"a", 1}}, 
 class desk {
   public:
     explicit desk(approval_settings settings = {}) {
-        auto const count = [this](std::size_t waiting) { counts.push_back(waiting); };
+        auto const count = [this](approval_gate::clock::time_point) { counts.push_back(gate->waiting()); };
         gate.emplace(std::move(settings), count);
     }
 
@@ -886,6 +886,25 @@ TEST_CASE("gate: time budgets go on until what has to be shown first was shown")
     reader.kept.at(0).reject();
     d.run();
     CHECK(d.counts == std::vector<std::size_t>{1, 0});
+}
+
+TEST_CASE("gate: of a policy that blocks it is told afterwards how long that took") {
+    std::vector<approval_gate::clock::time_point> told;
+    approval_gate gate({}, [&](approval_gate::clock::time_point at) { told.push_back(at); });
+    asio::io_context context;
+    auto const policy = [](approval_request const&) {
+        std::this_thread::sleep_for(20ms);
+        return decision::accept();
+    };
+    auto const ask = [&]() -> awaitable<void> {
+        auto pending = gate.decide(some_call(), any_approval(policy));
+        CHECK((co_await std::move(pending)).accepted());
+    };
+    asio::co_spawn(context, ask(), asio::detached);
+    context.run();
+    REQUIRE(told.size() == 2);
+    CHECK(told[1] - told[0] >= 20ms);
+    CHECK(gate.waiting() == 0);
 }
 
 TEST_CASE("gate: what ends with the kernel, with a cell or with a server") {

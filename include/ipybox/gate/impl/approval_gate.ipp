@@ -40,6 +40,9 @@ inline std::optional<std::chrono::milliseconds> clamped_if(std::optional<std::ch
     return time ? std::optional(clamped(*time)) : std::nullopt;
 }
 
+/// What a policy takes to decide by itself.
+inline constexpr std::chrono::milliseconds shortest_pause{1};
+
 /// One request that waits for the policy.
 struct approval_gate::request {
     request(asio::any_io_executor const& executor, approval_subject const& subject)
@@ -98,15 +101,15 @@ struct approval_gate::state {
     std::shared_ptr<audit_log> audit;
     std::string session; ///< its name in the log
     std::optional<std::chrono::milliseconds> timeout;
-    std::function<void(std::size_t)> on_waiting;
+    std::function<void(clock::time_point)> on_waiting;
     std::list<std::shared_ptr<request>> waiting;
     std::shared_ptr<undecided> pending = std::make_shared<undecided>();
     std::unique_ptr<side_threads> threads = std::make_unique<side_threads>(); ///< for what is made of long arguments
 
     static answer cancelled() { return {decision::reject("the approval was cancelled"), error::decider::cancellation}; }
 
-    void changed() const {
-        if (on_waiting) on_waiting(count([](request const&) { return true; }));
+    void changed(clock::time_point at = clock::now()) const {
+        if (on_waiting) on_waiting(at);
     }
 
     template <class Predicate>
@@ -150,7 +153,7 @@ IPYBOX_DECL std::uint64_t approval_gate::fresh_id() {
     return ++last;
 }
 
-IPYBOX_DECL approval_gate::approval_gate(approval_settings settings, std::function<void(std::size_t)> waiting)
+IPYBOX_DECL approval_gate::approval_gate(approval_settings settings, std::function<void(clock::time_point)> waiting)
     : state_(std::make_shared<state>(state{approval_machine(settings, std::chrono::steady_clock::now()), settings.audit,
                                            settings.audit_session, clamped_if(settings.approval_timeout),
                                            std::move(waiting), std::list<std::shared_ptr<request>>()})) {}
@@ -167,7 +170,6 @@ IPYBOX_DECL asio::awaitable<verdict> approval_gate::decide(approval_subject subj
 
 IPYBOX_DECL asio::awaitable<verdict> approval_gate::run(std::shared_ptr<state> self, approval_subject subject,
                                                         any_approval policy, preparation before_asking) {
-    using clock = std::chrono::steady_clock;
     auto const began = clock::now();
     if (subject.id == 0) subject.id = fresh_id();
     if (self->timeout && !subject.deadline) subject.deadline = began + *self->timeout;
@@ -222,7 +224,7 @@ IPYBOX_DECL asio::awaitable<verdict> approval_gate::run(std::shared_ptr<state> s
     if (!said && cancelled) {
         made = self->cancelled();
     } else if (!said && policy.decides_at_once() && !before_asking) {
-        made = ask_now(*self, shared, policy);
+        made = ask_now(*self, co_await asio::this_coro::executor, shared, policy);
     } else if (!said) {
         auto asking = ask(self, shared, std::move(policy), std::move(before_asking));
         try {
@@ -250,10 +252,19 @@ IPYBOX_DECL asio::awaitable<verdict> approval_gate::run(std::shared_ptr<state> s
 }
 
 /// Nothing can happen while such a policy decides, so that it has no place among those that wait.
-IPYBOX_DECL approval_gate::answer approval_gate::ask_now(state& self,
+IPYBOX_DECL approval_gate::answer approval_gate::ask_now(state& self, asio::any_io_executor const& executor,
                                                          std::shared_ptr<approval_subject const> const& subject,
                                                          any_approval const& policy) {
+    auto const began = clock::now();
     auto made = policy.decide_now(approval_request(subject));
+    if (clock::now() - began >= shortest_pause) { // it has asked a person, say
+        auto const waited = std::make_shared<request>(executor, *subject);
+        waited->is_asked = true;
+        self.waiting.push_back(waited);
+        self.changed(began);
+        self.waiting.remove(waited);
+        self.changed();
+    }
     if (self.pending->abandoned) return {decision::reject("the executor has ended"), error::decider::cancellation};
     return {std::move(made), error::decider::policy};
 }

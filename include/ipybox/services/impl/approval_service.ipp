@@ -36,9 +36,10 @@ IPYBOX_DECL std::shared_ptr<approval_service> approval_service::make(session_ser
 
 IPYBOX_DECL approval_service::approval_service(session_services const& session)
     : policy_(session.policy()), seen_(session.seen()),
-      gate_(approval_settings_of(session.settings()->options().approval), [this](std::size_t) {
-          if (cell_->waiting) cell_->waiting(gate_.waiting(cell_->id));
-      }) {}
+      gate_(approval_settings_of(session.settings()->options().approval),
+            [this](std::chrono::steady_clock::time_point at) {
+                if (cell_->waiting) cell_->waiting(gate_.waiting(cell_->id), at);
+            }) {}
 
 IPYBOX_DECL void approval_service::close() {
     gate_.cancel_code();

@@ -155,8 +155,8 @@ IPYBOX_DECL void running_execution::number(jupyter::message& request) {
 
 /// Later requests of the kernel belong to this execution.
 IPYBOX_DECL void running_execution::begin_cell() {
-    auto const waiting = [&inbox = context_->inbox](std::size_t count) {
-        inbox.push(occurrence::approvals_waiting{count});
+    auto const waiting = [&inbox = context_->inbox](std::size_t count, clock::time_point at) {
+        inbox.push(occurrence::approvals_waiting{count, at});
     };
     acting_cell cell{request_id_, execution_.code, execution_.events, waiting, execution_.options.approval.policy()};
     kernel_.services()->begin_cell(std::make_shared<acting_cell const>(std::move(cell)));
@@ -219,9 +219,9 @@ IPYBOX_DECL void running_execution::on(occurrence::approvals_waiting const& a) {
     if ((a.count > 0) == deciding_) return;
     deciding_ = !deciding_;
     if (deciding_)
-        ladder_.budget().pause(clock::now());
+        ladder_.budget().pause(a.at);
     else
-        ladder_.budget().resume(clock::now());
+        ladder_.budget().resume(a.at);
 }
 
 IPYBOX_DECL void running_execution::on(occurrence::input_answered& a) {
