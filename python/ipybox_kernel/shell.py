@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from IPython.utils.text import LSString, SList
 
-from ipybox_kernel import hints
+from ipybox_kernel import hints, packages
 from ipybox_kernel.pipe import Pump
 
 if TYPE_CHECKING:
@@ -80,12 +80,13 @@ class ShellCommands:
         to = output.to(sys.stdout.write), output.to(sys.stderr.write)
         code = self.programs.run(argv, kind, *to, inherits=inherits)
         self.streams.flush()
-        self.finish(command, code, output)
+        self.finish(command, code, output, on_host=kind == "package" and packages.layer is not None)
 
-    def finish(self, command: str, code: int, output: hints.Output) -> None:
-        """A command has ended with this exit code."""
+    def finish(self, command: str, code: int, output: hints.Output, *, on_host: bool = False) -> None:
+        """A command has ended with this exit code. The sandbox is no reason for what happens on the host."""
         self.shell.user_ns["_exit_code"] = code
-        print(hints.of_command(command, code, output), end="", file=sys.stderr)
+        if not on_host:
+            print(hints.of_command(command, code, output), end="", file=sys.stderr)
         if getattr(self.shell, "system_raise_on_error", False) and code:
             raise subprocess.CalledProcessError(code, command)
 

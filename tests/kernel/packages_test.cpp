@@ -205,6 +205,11 @@ TEST_CASE("packages: what is installed can be imported in the running session, a
                    "Permission denied")); // it could hold the lock
     CHECK(contains(text_of(box.execute("%pip install -r /etc/passwd")), "cannot be used here"));
 
+    // It ran on the host: what went wrong there is not explained by the sandbox.
+    auto const missing = text_of(box.execute("%pip install ipybox_nothing"));
+    CHECK(contains(missing, "No matching distribution found"));
+    CHECK_FALSE(contains(missing, "[ipybox]"));
+
     // Kept, and shared.
     options.access = package_layer::permission::import;
     executor later(options_with(dir, layer_of(options)), auto_approval{}, bubblewrap_sandbox{});
