@@ -26,8 +26,9 @@
 
 namespace ipybox::test {
 
-using namespace ipybox::mcp;
-using namespace std::chrono_literals;
+using mcp::call_options;
+using mcp::call_result;
+using mcp::server_params;
 using nlohmann::json;
 using lines = std::vector<std::string>;
 
@@ -127,7 +128,7 @@ struct one_server {
     template <class Condition>
     bool until(Condition condition) {
         context.restart();
-        auto const deadline = std::chrono::steady_clock::now() + 20s;
+        auto const deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
         while (!condition() && std::chrono::steady_clock::now() < deadline) context.run_one_until(deadline);
         return condition();
     }
