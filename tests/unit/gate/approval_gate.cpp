@@ -898,7 +898,8 @@ TEST_CASE("gate: of a policy that blocks it is told afterwards how long that too
     };
     auto const ask = [&]() -> awaitable<void> {
         auto pending = gate.decide(some_call(), any_approval(policy));
-        CHECK((co_await std::move(pending)).accepted());
+        auto const said = co_await std::move(pending);
+        CHECK(said.accepted());
     };
     asio::co_spawn(context, ask(), asio::detached);
     context.run();
