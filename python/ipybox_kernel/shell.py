@@ -83,7 +83,7 @@ class ShellCommands:
         self.finish(command, code, output, on_host=kind == "package" and packages.layer is not None)
 
     def finish(self, command: str, code: int, output: hints.Output, *, on_host: bool = False) -> None:
-        """A command has ended with this exit code. The sandbox is no reason for what happens on the host."""
+        """Keeps the exit code, and explains failures by the sandbox, in which programs of the host do not run."""
         self.shell.user_ns["_exit_code"] = code
         if not on_host:
             print(hints.of_command(command, code, output), end="", file=sys.stderr)

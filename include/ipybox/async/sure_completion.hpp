@@ -17,7 +17,7 @@ class sure_completion {
     ~sure_completion() {
         try {
             if (done_) done_(std::move(otherwise_));
-        } catch (...) {} // NOLINT(bugprone-empty-catch): there is no memory to deliver it
+        } catch (...) {} // NOLINT(bugprone-empty-catch): out of memory, and a destructor must not throw
     }
 
     void complete(T value) { done_(std::move(value)); }

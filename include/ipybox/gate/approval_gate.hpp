@@ -124,7 +124,8 @@ class approval_gate {
                                         any_approval const& policy);
     static asio::awaitable<answer> ask(std::shared_ptr<state> self, std::shared_ptr<approval_subject const> subject,
                                        any_approval policy, preparation before_asking);
-    static asio::awaitable<void> put(any_approval policy, approval_request request, preparation before_asking);
+    static asio::awaitable<void> put(std::shared_ptr<state> self, std::shared_ptr<request> asked, any_approval policy,
+                                     approval_request wanted, preparation before_asking);
 
     std::shared_ptr<state> state_;
 };

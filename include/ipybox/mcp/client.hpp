@@ -126,8 +126,8 @@ class client : public std::enable_shared_from_this<client> {
 
     client(asio::any_io_executor executor, std::string name, server_params params, client_environment surroundings);
 
-    // What is asked. While they wait, these coroutines belong to the client, by way of their completions: so they let
-    // go of it first. A context that is destroyed then destroys all of it.
+    // Operations. The client owns the completion of a coroutine that waits, and with it the coroutine. One that kept
+    // the client would keep both for ever, so each lets go of it before it waits.
     template <class Machine>
     static asio::awaitable<result<typename Machine::value_type>> run(client_ptr self, result<Machine> machine,
                                                                      call_options options);

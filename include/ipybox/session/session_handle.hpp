@@ -70,7 +70,7 @@ class session_handle final : public executor_lender, public std::enable_shared_f
     /// Has the session work for a call, or fails it.
     void call(std::shared_ptr<pending_call> const& call, std::function<void(session&)> work);
 
-    /// What a session does for a call that it is given, too.
+    /// Work on a session that completes the call.
     template <class T>
     using work_for = std::function<void(session&, std::shared_ptr<pending_result<T>> const&)>;
 

@@ -40,7 +40,7 @@ inline std::optional<std::chrono::milliseconds> clamped_if(std::optional<std::ch
     return time ? std::optional(clamped(*time)) : std::nullopt;
 }
 
-/// What a policy takes to decide by itself.
+/// A policy that blocks for so long has asked a person: its time counts as waiting.
 inline constexpr std::chrono::milliseconds shortest_pause{1};
 
 /// One request that waits for the policy.
@@ -116,6 +116,12 @@ struct approval_gate::state {
     [[nodiscard]] std::size_t count(Predicate wanted) const {
         return static_cast<std::size_t>(
             std::ranges::count_if(waiting, [&](auto const& each) { return each->is_asked && wanted(*each); }));
+    }
+
+    /// The policy is asked now: until then time budgets go on, as what has to be shown first may never come.
+    void begin(request& asked) const {
+        asked.is_asked = true;
+        changed();
     }
 
     /// Rejects those that `wanted` is true for. A copy, as those who are told may come back.
@@ -257,7 +263,7 @@ IPYBOX_DECL approval_gate::answer approval_gate::ask_now(state& self, asio::any_
                                                          any_approval const& policy) {
     auto const began = clock::now();
     auto made = policy.decide_now(approval_request(subject));
-    if (clock::now() - began >= shortest_pause) { // it has asked a person, say
+    if (clock::now() - began >= shortest_pause) {
         auto const waited = std::make_shared<request>(executor, *subject);
         waited->is_asked = true;
         self.waiting.push_back(waited);
@@ -287,20 +293,11 @@ IPYBOX_DECL asio::awaitable<approval_gate::answer> approval_gate::ask(std::share
             if (!cancelled) asked->end(error::decider::timeout, reason);
         });
     }
-    // Time budgets go on until then: what has to be shown may never come.
-    auto const begin = [self, asked] {
-        asked->is_asked = true;
-        self->changed();
-    };
     std::optional<asio::awaitable<void>> later;
     if (before_asking) {
-        auto const shown = [before_asking = std::move(before_asking), begin]() -> asio::awaitable<void> {
-            co_await before_asking();
-            begin();
-        };
-        later = put(std::move(policy), std::move(wanted), shown);
+        later = put(self, asked, std::move(policy), std::move(wanted), std::move(before_asking));
     } else {
-        begin();
+        self->begin(*asked);
         later = policy.ask(std::move(wanted));
     }
     if (later) {
@@ -320,10 +317,12 @@ IPYBOX_DECL asio::awaitable<approval_gate::answer> approval_gate::ask(std::share
     co_return answer{asked->awaited->decided().value_or(decision::reject()), asked->by};
 }
 
-IPYBOX_DECL asio::awaitable<void> approval_gate::put(any_approval policy, approval_request request,
+IPYBOX_DECL asio::awaitable<void> approval_gate::put(std::shared_ptr<state> self, std::shared_ptr<request> asked,
+                                                     any_approval policy, approval_request wanted,
                                                      preparation before_asking) {
     co_await before_asking();
-    auto later = policy.ask(std::move(request));
+    self->begin(*asked);
+    auto later = policy.ask(std::move(wanted));
     if (later) co_await std::move(*later);
 }
 

@@ -280,7 +280,7 @@ IPYBOX_DECL void client::end_waiting(error const& why) {
 
 // --- the lives of the server ------------------------------------------------------------------------------------------
 
-/// Who asked for it may have been told meanwhile that it is to end.
+/// A stop may come before this coroutine has begun. It then starts no server, and completes the stop.
 IPYBOX_DECL asio::awaitable<void> client::serve(client_ptr self) {
     do {
         try {

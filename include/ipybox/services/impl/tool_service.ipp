@@ -66,7 +66,8 @@ inline std::shared_ptr<mcp::server_registry> servers_of(session_services const& 
                                                   options.options ? *options.options : mcp::registry_options());
 }
 
-/// What is granted of a server, and what is asked of it, ends with that: another one may get its name. From any thread.
+/// Ends the grants and questions about a server that is removed or replaced: another one may get its name. From any
+/// thread.
 inline std::shared_ptr<std::function<void(std::string const&)> const>
 forgetting_servers(asio::any_io_executor const& executor, std::shared_ptr<approval_service> const& approvals) {
     auto forget = [grants = approvals->gate().forgetting_servers(), weak = std::weak_ptr(approvals),
