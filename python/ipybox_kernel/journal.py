@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import mmap
 import os
+
+from ipybox_kernel.pipe import locked_libc
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,6 +31,14 @@ class Journal:
         """The text from now on is that of a stream; there is none yet."""
         self.memory[0] = number
         self.memory.seek(1)
+
+    def read(self, fd: int, number: int) -> int:
+        """Reads what is in a pipe now, as much as there is room for: it is here before another thread runs."""
+        self.begin(number)
+        place = ctypes.c_char.from_buffer(self.memory, 1)
+        size = int(locked_libc.read(fd, ctypes.byref(place), ctypes.c_size_t(LONGEST * ROOM)))
+        self.memory.seek(1 + max(0, size))
+        return max(0, size)
 
     def pending(self) -> bytes:
         """The text."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import ctypes
 import fcntl
-import mmap
 import os
 import struct
 import termios
@@ -27,19 +26,6 @@ def available(fd: int) -> int:
 def text_decoder() -> codecs.IncrementalDecoder:
     """Turns bytes into text, wherever they are cut and whatever they are."""
     return codecs.getincrementaldecoder("utf-8")("replace")
-
-
-class Room:
-    """Memory into which a pipe is read that does not block. The system gives it as it is written to."""
-
-    def __init__(self, size: int) -> None:
-        self.memory = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-        self.place = ctypes.c_char.from_buffer(self.memory)
-
-    def read(self, fd: int) -> bytes:
-        """The bytes that are in the pipe now, as many as there is room for. No other thread runs meanwhile."""
-        size = locked_libc.read(fd, ctypes.byref(self.place), ctypes.c_size_t(len(self.memory)))
-        return self.memory[: max(0, size)]
 
 
 class Pump:

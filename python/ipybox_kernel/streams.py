@@ -13,7 +13,7 @@ from typing import Any
 
 from ipybox_kernel.interrupt import interrupts
 from ipybox_kernel.journal import LONGEST, ROOM, Journal
-from ipybox_kernel.pipe import Room, available, text_decoder, write_all
+from ipybox_kernel.pipe import available, text_decoder, write_all
 from ipybox_kernel.service import Service
 from ipybox_kernel.session import LeanSession
 
@@ -239,19 +239,16 @@ class Capture:
     def pump(self) -> int:
         """Sends one piece of what is in the pipe, after the text that was printed before; returns its size.
 
-        If another thread ends the process between reading it and sending it, the piece is lost. That is seldom: no
-        other thread runs meanwhile, unless the system lets this one wait, or the link is full. The host finds the
-        bytes that are in the pipe then.
+        It comes by way of the journal: wherever another thread ends the process, it is in the pipe, there, or sent.
         """
         with interrupts, self.streams.lock:
             if not available(self.fd):
                 return 0  # the other thread was faster
             self.streams.flush_text()
-            data = self.streams.room.read(self.fd)
-            text = self.decoder.decode(data).encode()
-            if text:
-                self.channel.write(text)
-            return len(data)
+            journal = self.streams.journal
+            size = journal.read(self.fd, self.channel.number)
+            self.streams.send_journal(self.channel, self.decoder.decode(journal.pending()).encode())
+            return size
 
 
 class Streams:
@@ -265,7 +262,6 @@ class Streams:
         self.journal = Journal()
         self.out = Out("stdout", 1, self)
         self.err = Out("stderr", 2, self)
-        self.room = Room(MAX_TEXT)  # for both pipes, which are read under the lock
 
     @property
     def lock(self) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import json.encoder
 import re
@@ -16,6 +17,7 @@ from typing import Any, TypeAlias
 from jupyter_client.jsonutil import json_clean, json_default
 
 from ipybox_kernel.interrupt import interrupts
+from ipybox_kernel.pipe import locked_libc
 
 SHELL, IOPUB, STDIN, CONTROL = range(4)
 MAX_MESSAGE = 256 << 20  # of the host
@@ -35,6 +37,12 @@ RAW_VALUE = 4096  # MIME values above this many characters travel as buffers
 
 Frame: TypeAlias = "bytes | memoryview"
 Content = dict[str, Any]
+
+AT_ONCE = socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL
+
+send_now = locked_libc.send
+send_now.argtypes = [ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_int]
+send_now.restype = ctypes.c_ssize_t
 
 # Written in C: code cannot change how they work. Their names are not documented.
 _scan = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
@@ -214,14 +222,26 @@ class Link:
         if not self.open:
             return
         try:
-            # No other thread runs between these two: it could end the process. So the text comes once, here or there.
-            if self.journal:
-                self.journal[0] = 0
-            while (sent := self.socket.sendmsg(parts)) < size:
+            if self.journal and (sent := self._take_from_journal(parts)):
+                size -= sent
+                parts = _unsent(parts, sent)
+            while size > 0 and (sent := self.socket.sendmsg(parts)) < size:
                 size -= sent
                 parts = _unsent(parts, sent)
         except OSError:
             self.open = False  # the host is gone, and soon so are we
+
+    def _take_from_journal(self, parts: list[Frame]) -> int:
+        """Sends as much as there is room for, and returns its size: the text is sent then, and no longer in the journal.
+
+        Another thread could end the process. None runs between the two statements, so that the text comes once, from
+        here or from there, unless the link is full.
+        """
+        journal, data, descriptor = self.journal, b"".join(parts), self.socket.fileno()
+        size = len(data)
+        journal[0] = 0
+        sent = send_now(descriptor, data, size, AT_ONCE)
+        return max(0, sent)
 
     def receive(self) -> tuple[int, list[memoryview]] | None:
         """The next message if it is there as a whole; raises EOFError at the end of file."""

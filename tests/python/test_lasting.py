@@ -63,7 +63,7 @@ def test_before_python_3_11_too(kernel: Kernel) -> None:
     ],
 )
 def test_what_was_printed_before_a_crash_is_kept(kernel: Kernel, end: str, printed: str, left: list[str]) -> None:
-    kernel.start(f"{printed}\n{end}")
+    kernel.start(f"import sys; sys.setswitchinterval(1e-6)\n{printed}\n{end}")
     sent = {"stdout": "", "stderr": ""}
     while True:
         try:

@@ -128,9 +128,13 @@ def test_a_room_that_ends_while_a_program_is_started(tmp_path: Path) -> None:
     """Wherever the start is when the room ends, nothing runs outside of it."""
     lines = said_by(
         """
+pid, room = kernel()
+begun = time.monotonic()
+run(pid, *NAMESPACES)
+usual = time.monotonic() - begun
 for i in range(100):
     pid, room = kernel()
-    ends = threading.Timer(i * 0.0001, end, [room])
+    ends = threading.Timer(i * usual / 40, end, [room])
     ends.start()
     said = outcome(pid, *NAMESPACES)
     ends.join()
