@@ -78,7 +78,7 @@ class approval_gate {
     /// Rejects all that code waits for; the application's own requests go on.
     void cancel_code();
 
-    /// The same of what is asked of a server: another one has its name, or none.
+    /// Ends the questions about a server: another one has its name, or none. See `forgetting_servers`.
     void cancel_server(std::string_view server);
 
     /// Rejects all that waits for a decision.
@@ -98,8 +98,8 @@ class approval_gate {
     /// Takes a grant back; false when there is none of that number (any more).
     bool revoke_grant(std::uint64_t number);
 
-    /// Takes back those that are about the tools of a server: what it returns does so, also behind the gate's end. From
-    /// any thread.
+    /// Takes back those that are about the tools of a server, and rejects what is being decided about it, whatever the
+    /// policy answers: what it returns does so, also behind the gate's end. From any thread.
     [[nodiscard]] std::function<void(std::string const& server)> forgetting_servers() const;
 
     /// The grants that hold now.

@@ -11,6 +11,7 @@
 #include <ipybox/core/time_budget.hpp>
 #include <ipybox/gate/approval_gate.hpp>
 #include <ipybox/gate/approval_machine.hpp>
+#include <ipybox/gate/watched_servers.hpp>
 
 #include <asio/cancellation_signal.hpp>
 #include <asio/steady_timer.hpp>
@@ -103,10 +104,15 @@ struct approval_gate::state {
     std::optional<std::chrono::milliseconds> timeout;
     std::function<void(clock::time_point)> on_waiting;
     std::list<std::shared_ptr<request>> waiting;
+    std::shared_ptr<watched_servers> servers = std::make_shared<watched_servers>();
     std::shared_ptr<undecided> pending = std::make_shared<undecided>();
     std::unique_ptr<side_threads> threads = std::make_unique<side_threads>(); ///< for what is made of long arguments
 
     static answer cancelled() { return {decision::reject("the approval was cancelled"), error::decider::cancellation}; }
+    static answer gone(std::string const& server) {
+        return {decision::reject("the server '" + server + "' was removed or replaced meanwhile"),
+                error::decider::cancellation};
+    }
 
     void changed(clock::time_point at = clock::now()) const {
         if (on_waiting) on_waiting(at);
@@ -127,9 +133,8 @@ struct approval_gate::state {
     /// Rejects those that `wanted` is true for. A copy, as those who are told may come back.
     template <class Predicate>
     void cancel(Predicate wanted) {
-        for (auto const& each : std::list(waiting)) {
+        for (auto const& each : std::list(waiting))
             if (wanted(*each)) each->end(error::decider::cancellation, "the code that asked has ended");
-        }
     }
 };
 
@@ -177,6 +182,7 @@ IPYBOX_DECL asio::awaitable<verdict> approval_gate::decide(approval_subject subj
 IPYBOX_DECL asio::awaitable<verdict> approval_gate::run(std::shared_ptr<state> self, approval_subject subject,
                                                         any_approval policy, preparation before_asking) {
     auto const began = clock::now();
+    watched_servers::watch const server(self->servers, subject.of_application ? std::string() : subject.server);
     if (subject.id == 0) subject.id = fresh_id();
     if (self->timeout && !subject.deadline) subject.deadline = began + *self->timeout;
     // Arguments that are not built yet came over the action channel, which lets none through that nest more deeply.
@@ -240,6 +246,8 @@ IPYBOX_DECL asio::awaitable<verdict> approval_gate::run(std::shared_ptr<state> s
         }
     }
     if (made) {
+        // Before the grant that may come with it: an answer in the same turn is faster than the end of the question.
+        if (server.is_gone()) made = self->gone(shared->server);
         co_await asio::this_coro::throw_if_cancelled(false);
         if (is_long && !digest && self->machine.remembers(*shared, made->decided, made->by))
             digest = co_await aside(*self->threads, make_digest);
@@ -374,7 +382,10 @@ IPYBOX_DECL std::uint64_t approval_gate::add_grant(grant what, std::string_view 
 IPYBOX_DECL bool approval_gate::revoke_grant(std::uint64_t number) { return state_->machine.given().revoke(number); }
 
 IPYBOX_DECL std::function<void(std::string const& server)> approval_gate::forgetting_servers() const {
-    return [state = state_](std::string const& server) { state->machine.given().forget_server(server); };
+    return [state = state_](std::string const& server) {
+        state->servers->forget(server);
+        state->machine.given().forget_server(server);
+    };
 }
 
 IPYBOX_DECL std::vector<grant::active> approval_gate::active_grants() const {
