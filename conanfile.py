@@ -17,8 +17,13 @@ class IpyboxConan(ConanFile):
     topics = ("python", "ipython", "jupyter", "sandbox", "mcp")
     package_type = "library"
     settings = "os", "arch", "compiler", "build_type"
-    options = {"shared": [True, False], "header_only": [True, False], "with_zmq": [True, False]}
-    default_options = {"shared": False, "header_only": False, "with_zmq": False}
+    options = {
+        "shared": [True, False],
+        "header_only": [True, False],
+        "with_zmq": [True, False],
+        "with_http": [True, False],
+    }
+    default_options = {"shared": False, "header_only": False, "with_zmq": False, "with_http": False}
     exports_sources = (
         "CMakeLists.txt",
         "LICENSE",
@@ -53,6 +58,8 @@ class IpyboxConan(ConanFile):
         self.requires("openssl/[>=3.0 <4]", transitive_headers=True, transitive_libs=True)
         if self.options.with_zmq:
             self.requires("cppzmq/[>=4.9 <5]", transitive_headers=True, transitive_libs=True)
+        if self.options.with_http:
+            self.requires("libcurl/[>=7.85 <9]", transitive_headers=True, transitive_libs=True)
 
     def build_requirements(self):
         self.test_requires("catch2/[>=2.13 <4]")
@@ -77,6 +84,7 @@ class IpyboxConan(ConanFile):
         toolchain.cache_variables["IPYBOX_BUILD_TESTS"] = self._tests_wanted
         toolchain.cache_variables["IPYBOX_INSTALL_COMPILED"] = not self.options.header_only
         toolchain.cache_variables["IPYBOX_ZMQ"] = bool(self.options.with_zmq) or self._tests_wanted
+        toolchain.cache_variables["IPYBOX_HTTP"] = bool(self.options.with_http)
         toolchain.generate()
 
     @property

@@ -1,3 +1,4 @@
+#include <ipybox/http.hpp>
 #include <ipybox/ipybox.hpp>
 
 #include <cli/apigen.hpp>

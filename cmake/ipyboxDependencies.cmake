@@ -1,6 +1,6 @@
 # Finds the libraries that ipybox needs. Used by the build and, installed, by find_package(ipybox).
 # Targets that the including project has made already (FetchContent, add_subdirectory) are taken as they are.
-# IPYBOX_WANT_ZMQ: also those of the component zmq.
+# IPYBOX_WANT_ZMQ, IPYBOX_WANT_HTTP: also those of the components zmq and http.
 include(CMakeFindDependencyMacro)
 
 find_dependency(Threads)
@@ -87,4 +87,25 @@ if(IPYBOX_WANT_ZMQ AND NOT TARGET ipybox::cppzmq)
   # A program that uses nothing of it does not load ZeroMQ: with the eleven libraries behind it, that would cost 1.3 MB a process.
   # Ubuntu and Fedora link like this by themselves.
   set_property(TARGET ipybox::cppzmq PROPERTY INTERFACE_LINK_OPTIONS $<$<PLATFORM_ID:Linux>:LINKER:--as-needed>)
+endif()
+
+# libcurl. A shared one is loaded with the first request: with the thirty libraries behind it, that would take each start of a
+# program ten milliseconds.
+if(IPYBOX_WANT_HTTP AND NOT TARGET ipybox::curl)
+  if(NOT TARGET CURL::libcurl)
+    find_dependency(CURL) # its package has versions that exclude each other: none is asked for
+  endif()
+  add_library(ipybox::curl INTERFACE IMPORTED)
+  get_target_property(_ipybox_curl_type CURL::libcurl TYPE)
+  get_target_property(_ipybox_curl_file CURL::libcurl IMPORTED_LOCATION)
+  if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND (_ipybox_curl_type STREQUAL "SHARED_LIBRARY" OR _ipybox_curl_file MATCHES "\\.so$"))
+    set_target_properties(ipybox::curl PROPERTIES
+      INTERFACE_INCLUDE_DIRECTORIES $<TARGET_PROPERTY:CURL::libcurl,INTERFACE_INCLUDE_DIRECTORIES>
+      INTERFACE_COMPILE_DEFINITIONS IPYBOX_CURL_ON_DEMAND
+      INTERFACE_LINK_LIBRARIES "${CMAKE_DL_LIBS}")
+  else()
+    set_property(TARGET ipybox::curl PROPERTY INTERFACE_LINK_LIBRARIES CURL::libcurl)
+  endif()
+  unset(_ipybox_curl_type)
+  unset(_ipybox_curl_file)
 endif()

@@ -1,6 +1,7 @@
 # ipybox::ipybox: the library with its bodies compiled once. Where it is not installed so, the project that uses it does that.
-# ipybox::zmq: its component with zmq_transport.
-# ipybox::header_only and ipybox::zmq_header_only are the same as headers: each source file that includes one compiles the bodies.
+# Its components: ipybox::zmq with zmq_transport, and ipybox::http with the channel to MCP servers over HTTP.
+# ipybox::header_only, ipybox::zmq_header_only and ipybox::http_header_only are the same as headers: each source file that includes one
+# compiles the bodies.
 #
 # Several translation units, each written here from the lines of src.hpp for a few rooms, so that they compile side by
 # side. Each instantiates the templates of Asio and JSON anew: one a room would take 1.5 times as long in all. With
@@ -14,12 +15,15 @@ set(ipybox_room_groups
   "session execution front_door services" "app adapters" "kernel transport jupyter os async" "action gate approval rules"
   "sandbox network packages core" "codegen tools")
 
+# Rooms that are a component each.
+set(ipybox_component_rooms zmq http)
+
 # The name of the source that a room is part of.
 function(ipybox_source_of room result)
   set(source ${room})
   if(IPYBOX_JOIN_ROOMS AND room IN_LIST ipybox_message_rooms)
     set(source messages)
-  elseif(IPYBOX_JOIN_ROOMS AND NOT room STREQUAL "zmq")
+  elseif(IPYBOX_JOIN_ROOMS AND NOT room IN_LIST ipybox_component_rooms)
     set(source services)
   else()
     foreach(group IN LISTS ipybox_room_groups)
@@ -32,8 +36,8 @@ function(ipybox_source_of room result)
   set(${result} ${source} PARENT_SCOPE)
 endfunction()
 
-# Writes the sources of the rooms. The one of the component zmq goes into `zmq_source`, the others into `sources`.
-function(ipybox_write_rooms sources zmq_source)
+# Writes the sources of the rooms. Those of the components are ipybox_sources/zmq.cpp and http.cpp; the others go into `sources`.
+function(ipybox_write_rooms sources)
   set(names)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${IPYBOX_INCLUDE_DIR}/ipybox/src.hpp")
   file(STRINGS "${IPYBOX_INCLUDE_DIR}/ipybox/src.hpp" bodies REGEX "/impl/")
@@ -61,10 +65,10 @@ function(ipybox_write_rooms sources zmq_source)
   if(stale)
     file(REMOVE ${stale})
   endif()
-  set(zmq "${CMAKE_CURRENT_BINARY_DIR}/ipybox_sources/zmq.cpp")
-  list(REMOVE_ITEM written "${zmq}")
+  foreach(room IN LISTS ipybox_component_rooms)
+    list(REMOVE_ITEM written "${CMAKE_CURRENT_BINARY_DIR}/ipybox_sources/${room}.cpp")
+  endforeach()
   set(${sources} "${written}" PARENT_SCOPE)
-  set(${zmq_source} "${zmq}" PARENT_SCOPE)
 endfunction()
 
 function(ipybox_set_compiled_options library)
@@ -84,8 +88,8 @@ set(ipybox_library_type STATIC)
 if(IPYBOX_INSTALL AND IPYBOX_INSTALL_COMPILED AND BUILD_SHARED_LIBS)
   set(ipybox_library_type SHARED)
 endif()
-if(NOT TARGET ipybox::ipybox OR (IPYBOX_WANT_ZMQ AND NOT TARGET ipybox::zmq))
-  ipybox_write_rooms(ipybox_room_sources ipybox_zmq_source)
+if(NOT TARGET ipybox::ipybox OR (IPYBOX_WANT_ZMQ AND NOT TARGET ipybox::zmq) OR (IPYBOX_WANT_HTTP AND NOT TARGET ipybox::http))
+  ipybox_write_rooms(ipybox_room_sources)
 endif()
 
 if(NOT TARGET ipybox::ipybox)
@@ -103,17 +107,27 @@ if(NOT TARGET ipybox::ipybox)
   endif()
 endif()
 
-if(IPYBOX_WANT_ZMQ AND NOT TARGET ipybox::zmq)
-  add_library(ipybox_zmq ${ipybox_library_type} EXCLUDE_FROM_ALL ${ipybox_zmq_source})
-  add_library(ipybox::zmq ALIAS ipybox_zmq)
-  target_compile_definitions(ipybox_zmq PUBLIC IPYBOX_ZMQ) # ipybox.hpp includes zmq_transport.hpp
-  target_link_libraries(ipybox_zmq PUBLIC ipybox::ipybox ipybox::cppzmq)
-  ipybox_set_compiled_options(ipybox_zmq)
-endif()
+# Makes ipybox::NAME and ipybox::NAME_header_only, which need `dependency` beside the library.
+function(ipybox_add_component name dependency)
+  string(TOUPPER ${name} macro)
+  if(NOT TARGET ipybox::${name})
+    add_library(ipybox_${name} ${ipybox_library_type} EXCLUDE_FROM_ALL "${CMAKE_CURRENT_BINARY_DIR}/ipybox_sources/${name}.cpp")
+    add_library(ipybox::${name} ALIAS ipybox_${name})
+    target_compile_definitions(ipybox_${name} PUBLIC IPYBOX_${macro})
+    target_link_libraries(ipybox_${name} PUBLIC ipybox::ipybox ${dependency})
+    ipybox_set_compiled_options(ipybox_${name})
+  endif()
+  if(NOT TARGET ipybox::${name}_header_only)
+    add_library(ipybox_${name}_header_only INTERFACE)
+    add_library(ipybox::${name}_header_only ALIAS ipybox_${name}_header_only)
+    target_compile_definitions(ipybox_${name}_header_only INTERFACE IPYBOX_${macro})
+    target_link_libraries(ipybox_${name}_header_only INTERFACE ipybox::header_only ${dependency})
+  endif()
+endfunction()
 
-if(IPYBOX_WANT_ZMQ AND NOT TARGET ipybox::zmq_header_only)
-  add_library(ipybox_zmq_header_only INTERFACE)
-  add_library(ipybox::zmq_header_only ALIAS ipybox_zmq_header_only)
-  target_compile_definitions(ipybox_zmq_header_only INTERFACE IPYBOX_ZMQ)
-  target_link_libraries(ipybox_zmq_header_only INTERFACE ipybox::header_only ipybox::cppzmq)
+if(IPYBOX_WANT_ZMQ)
+  ipybox_add_component(zmq ipybox::cppzmq) # with IPYBOX_ZMQ ipybox.hpp includes zmq_transport.hpp
+endif()
+if(IPYBOX_WANT_HTTP)
+  ipybox_add_component(http ipybox::curl)
 endif()

@@ -221,7 +221,8 @@ endfunction()
 # unit tests' matter.
 function(ipybox_add_headers_alone)
   add_library(headers_alone INTERFACE)
-  target_link_libraries(headers_alone INTERFACE ipybox_zmq_header_only $<TARGET_NAME_IF_EXISTS:ipybox_options>)
+  target_link_libraries(headers_alone INTERFACE ipybox_zmq_header_only
+    $<TARGET_NAME_IF_EXISTS:ipybox_http_header_only> $<TARGET_NAME_IF_EXISTS:ipybox_options>)
   target_compile_definitions(headers_alone INTERFACE IPYBOX_SEPARATE_COMPILATION)
   add_test(NAME headers_alone
     COMMAND ${IPYBOX_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/headers_alone.py ${CMAKE_CURRENT_BINARY_DIR}/headers_alone

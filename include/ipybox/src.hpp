@@ -144,6 +144,7 @@
 #include <ipybox/mcp/impl/launch_habits.ipp>
 #include <ipybox/mcp/impl/lenient_arguments.ipp>
 #include <ipybox/mcp/impl/line_reader.ipp>
+#include <ipybox/mcp/impl/offered_channel.ipp>
 #include <ipybox/mcp/impl/raw_json.ipp>
 #include <ipybox/mcp/impl/retired_clients.ipp>
 #include <ipybox/mcp/impl/rpc_machine.ipp>
@@ -306,7 +307,17 @@
 #include <ipybox/transport/impl/stream_frame.ipp>
 #include <ipybox/transport/scripted_transport.hpp>
 
-// The component zmq.
+// The components.
+#ifdef IPYBOX_HTTP
+#include <ipybox/http/impl/client.ipp>
+#include <ipybox/http/impl/event_reader.ipp>
+#include <ipybox/http/impl/remote_channel.ipp>
+#include <ipybox/http/impl/remote_sessions.ipp>
+#include <ipybox/http/impl/request_outline.ipp>
+#include <ipybox/http/impl/response.ipp>
+#include <ipybox/http/impl/tool_headers.ipp>
+#include <ipybox/http/impl/url.ipp>
+#endif
 #ifdef IPYBOX_ZMQ
 #include <ipybox/transport/impl/zmq_kernel.ipp>
 #include <ipybox/transport/impl/zmq_link.ipp>

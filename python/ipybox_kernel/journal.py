@@ -6,11 +6,11 @@ import ctypes
 import mmap
 import os
 
-from ipybox_kernel.pipe import locked_libc
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+locked_libc = ctypes.PyDLL(None)  # keeps the interpreter's lock
 
 ROOM = 128 << 10  # characters of text
 LONGEST = 4  # bytes of one in UTF-8

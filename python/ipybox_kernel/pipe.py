@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import ctypes
 import fcntl
 import os
 import struct
@@ -14,8 +13,6 @@ from typing import Any
 READ = 64 << 10
 LARGE = 1 << 20
 F_SETPIPE_SZ = getattr(fcntl, "F_SETPIPE_SZ", 1031)
-
-locked_libc = ctypes.PyDLL(None)  # keeps the interpreter's lock
 
 
 def available(fd: int) -> int:

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 from jupyter_client.jsonutil import json_clean, json_default
 
 from ipybox_kernel.interrupt import interrupts
-from ipybox_kernel.pipe import locked_libc
+from ipybox_kernel.journal import locked_libc
 
 SHELL, IOPUB, STDIN, CONTROL = range(4)
 MAX_MESSAGE = 256 << 20  # of the host
@@ -232,7 +232,7 @@ class Link:
             self.open = False  # the host is gone, and soon so are we
 
     def _take_from_journal(self, parts: list[Frame]) -> int:
-        """Sends as much as there is room for, and returns its size: the text is sent then, and no longer in the journal.
+        """Sends as much as there is room for, and returns its size: the text is sent then, and not in the journal.
 
         Another thread could end the process. None runs between the two statements, so that the text comes once, from
         here or from there, unless the link is full.
@@ -241,7 +241,7 @@ class Link:
         size = len(data)
         journal[0] = 0
         sent = send_now(descriptor, data, size, AT_ONCE)
-        return max(0, sent)
+        return max(0, int(sent))
 
     def receive(self) -> tuple[int, list[memoryview]] | None:
         """The next message if it is there as a whole; raises EOFError at the end of file."""

@@ -50,8 +50,8 @@ def test_names_that_python_cannot_import_and_servers_out_of_reach(program: Progr
     assert (program.directory / "api/the_tools/echo.py").exists()
     assert program.apigen("--server-name", "the_tools", *options).err == ""
     ended = program.apigen("--server-name", "far", *options)
-    assert (ended.code, ended.out) == (2, "")
-    assert "'far' is reached over HTTP" in ended.err
+    assert (ended.code, ended.out) == (3, "")
+    assert "'far' cannot be reached: " in ended.err
 
 
 def test_async(program: Program) -> None:

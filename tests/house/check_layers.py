@@ -14,6 +14,7 @@ FLOOR_1 = {
     "gate",
     "sandbox",
     "mcp",
+    "http",
     "execution",
     "kernel",
     "transport",
@@ -37,6 +38,7 @@ ALLOWED: dict[str, set[str]] = {
     "gate": GROUND | {"rules", "approval"},
     "sandbox": GROUND,
     "mcp": GROUND | {"sandbox"},
+    "http": GROUND | {"mcp", "sandbox"},
     "execution": GROUND | {"jupyter", "approval", "rules"},
     "kernel": GROUND | {"jupyter"},
     "transport": GROUND | {"jupyter", "kernel"},
@@ -60,8 +62,8 @@ ALLOWED: dict[str, set[str]] = {
 GROUND_FILES = {"version.hpp", "fwd.hpp"}
 
 #: Headers that only include others, for users: no step of a way down.
-UMBRELLAS = {"ipybox.hpp", "src.hpp", "approval.hpp", "codegen.hpp", "execution.hpp", "mcp.hpp", "packages.hpp"}
-UMBRELLAS |= {"sandbox.hpp", "tools.hpp", "transport.hpp"}
+UMBRELLAS = {"ipybox.hpp", "src.hpp", "approval.hpp", "codegen.hpp", "execution.hpp", "http.hpp", "mcp.hpp"}
+UMBRELLAS |= {"packages.hpp", "sandbox.hpp", "tools.hpp", "transport.hpp"}
 
 #: The longest way down through headers; more is a sign of layers that only pass things on.
 LONGEST_CHAIN = 8

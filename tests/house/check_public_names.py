@@ -28,7 +28,14 @@ FOUND_BY_ARGUMENT = {"make_error_code", "make_error_condition"}
 MOST = 81
 
 COMPILERS = ["clang++-19", "clang++-20", "clang++-21", "clang++-18", "clang++-17", "clang++-16", "clang++"]
-FLAGS = ["-std=c++20", "-fsyntax-only", "-DASIO_STANDALONE", "-DIPYBOX_SEPARATE_COMPILATION", "-DIPYBOX_ZMQ"]
+FLAGS = [
+    "-std=c++20",
+    "-fsyntax-only",
+    "-DASIO_STANDALONE",
+    "-DIPYBOX_SEPARATE_COMPILATION",
+    "-DIPYBOX_ZMQ",
+    "-DIPYBOX_HTTP",
+]
 COROUTINES = ["-DASIO_HAS_CO_AWAIT=1", "-DASIO_HAS_STD_COROUTINE=1"]
 
 _offer = re.compile(r"^COMPLETION: (?:Pattern : )?(\w+)(?: : .*)?$", re.MULTILINE)

@@ -30,7 +30,7 @@ _sentence = re.compile(r"(?:^|(?<=[.?!:] ))(?=[\w`\"])")
 NAMELESS = re.compile(r"\b(?:nobody|somebody|anybody|everybody|whoever|whomever)\b", re.IGNORECASE)
 
 #: Libraries that are called so.
-CPP_NAMES = {"tl::expected"}
+CPP_NAMES = {"tl::expected", "link ipybox::http and include <ipybox/http.hpp>"}
 
 #: Comments, literals of characters, and those of strings, whose text is a group.
 _lexeme = re.compile(

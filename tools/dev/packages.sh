@@ -6,7 +6,7 @@ packages_of() {
     case $1 in
         build)
             echo g++=g++ cmake=cmake ninja-build=ninja pkg-config=pkg-config libasio-dev nlohmann-json3-dev \
-                cppzmq-dev libzmq3-dev libexpected-dev libssl-dev libhttp-parser-dev libcli11-dev
+                cppzmq-dev libzmq3-dev libexpected-dev libssl-dev libcurl4-openssl-dev libhttp-parser-dev libcli11-dev
             ;;
         run) echo bubblewrap=bwrap ;;
         test) echo catch2 ccache=ccache strace=strace tmux=tmux "$(packages_of srt)" "$(packages_of shells)" ;;

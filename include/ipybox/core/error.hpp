@@ -56,6 +56,8 @@ enum class errc {
     package_not_installed,     ///< pip could not install a package
     still_running,             ///< a job has not ended
     package_layer_full,        ///< packages would take more of the disk than their layer may
+    mcp_unreachable,           ///< an MCP server cannot be reached over HTTP
+    mcp_unauthorized,          ///< an MCP server wants a sign-in, or another one
 };
 
 /// The groups of errors that callers branch on: `error == condition::timeout`.

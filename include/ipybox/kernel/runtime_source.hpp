@@ -3267,12 +3267,15 @@ class Walled:
 
 from __future__ import annotations
 
+import ctypes
 import mmap
 import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+locked_libc = ctypes.PyDLL(None)  # keeps the interpreter's lock
 
 ROOM = 128 << 10  # characters of text
 LONGEST = 4  # bytes of one in UTF-8
@@ -3293,6 +3296,14 @@ class Journal:
         """The text from now on is that of a stream; there is none yet."""
         self.memory[0] = number
         self.memory.seek(1)
+
+    def read(self, fd: int, number: int) -> int:
+        """Reads what is in a pipe now, as much as there is room for: it is here before another thread runs."""
+        self.begin(number)
+        place = ctypes.c_char.from_buffer(self.memory, 1)
+        size = int(locked_libc.read(fd, ctypes.byref(place), ctypes.c_size_t(LONGEST * ROOM)))
+        self.memory.seek(1 + max(0, size))
+        return max(0, size)
 
     def pending(self) -> bytes:
         """The text."""
@@ -3345,7 +3356,7 @@ class Leftovers:
         """Lets go of the pipes."""
         for end in self.ends:
             os.close(end)
-)py", 2658}},
+)py", 3151}},
 {"kernel", {R"py("""The kernel: ipykernel's, with everything between it and the host replaced."""
 
 from __future__ import annotations
@@ -4772,9 +4783,7 @@ def lies_in(path: str, places: Iterable[str]) -> bool:
 from __future__ import annotations
 
 import codecs
-import ctypes
 import fcntl
-import mmap
 import os
 import struct
 import termios
@@ -4785,8 +4794,6 @@ READ = 64 << 10
 LARGE = 1 << 20
 F_SETPIPE_SZ = getattr(fcntl, "F_SETPIPE_SZ", 1031)
 
-locked_libc = ctypes.PyDLL(None)  # keeps the interpreter's lock
-
 
 def available(fd: int) -> int:
     """How many bytes are in a pipe now."""
@@ -4796,19 +4803,6 @@ def available(fd: int) -> int:
 def text_decoder() -> codecs.IncrementalDecoder:
     """Turns bytes into text, wherever they are cut and whatever they are."""
     return codecs.getincrementaldecoder("utf-8")("replace")
-
-
-class Room:
-    """Memory into which a pipe is read that does not block. The system gives it as it is written to."""
-
-    def __init__(self, size: int) -> None:
-        self.memory = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-        self.place = ctypes.c_char.from_buffer(self.memory)
-
-    def read(self, fd: int) -> bytes:
-        """The bytes that are in the pipe now, as many as there is room for. No other thread runs meanwhile."""
-        size = locked_libc.read(fd, ctypes.byref(self.place), ctypes.c_size_t(len(self.memory)))
-        return self.memory[: max(0, size)]
 
 
 class Pump:
@@ -4854,7 +4848,7 @@ def write_all(fd: int, data: Any) -> None:
     view = memoryview(data)
     while view:
         view = view[os.write(fd, view) :]
-)py", 2734}},
+)py", 2047}},
 {"places", {R"py("""The files that the sandbox is meant to have: a directory may have been exchanged while it was being made."""
 
 from __future__ import annotations
@@ -7265,7 +7259,7 @@ from typing import Any
 
 from ipybox_kernel.interrupt import interrupts
 from ipybox_kernel.journal import LONGEST, ROOM, Journal
-from ipybox_kernel.pipe import Room, available, text_decoder, write_all
+from ipybox_kernel.pipe import available, text_decoder, write_all
 from ipybox_kernel.service import Service
 from ipybox_kernel.session import LeanSession
 
@@ -7491,19 +7485,16 @@ class Capture:
     def pump(self) -> int:
         """Sends one piece of what is in the pipe, after the text that was printed before; returns its size.
 
-        If another thread ends the process between reading it and sending it, the piece is lost. That is seldom: no
-        other thread runs meanwhile, unless the system lets this one wait, or the link is full. The host finds the
-        bytes that are in the pipe then.
+        It comes by way of the journal: wherever another thread ends the process, it is in the pipe, there, or sent.
         """
         with interrupts, self.streams.lock:
             if not available(self.fd):
                 return 0  # the other thread was faster
             self.streams.flush_text()
-            data = self.streams.room.read(self.fd)
-            text = self.decoder.decode(data).encode()
-            if text:
-                self.channel.write(text)
-            return len(data)
+            journal = self.streams.journal
+            size = journal.read(self.fd, self.channel.number)
+            self.streams.send_journal(self.channel, self.decoder.decode(journal.pending()).encode())
+            return size
 
 
 class Streams:
@@ -7517,7 +7508,6 @@ class Streams:
         self.journal = Journal()
         self.out = Out("stdout", 1, self)
         self.err = Out("stderr", 2, self)
-        self.room = Room(MAX_TEXT)  # for both pipes, which are read under the lock
 
     @property
     def lock(self) -> Any:
@@ -7610,7 +7600,7 @@ def pieces(data: Any) -> Iterator[memoryview]:
             end -= 1
         yield view[start:end]
         start = end
-)py", 13772}},
+)py", 13561}},
 {"supervisor", {R"py("""The first process in the sandbox: forks kernels, starts programs, and leaves nothing behind."""
 
 from __future__ import annotations
@@ -9224,6 +9214,7 @@ def children_of(number: str) -> list[str]:
 
 from __future__ import annotations
 
+import ctypes
 import json
 import json.encoder
 import re
@@ -9238,6 +9229,7 @@ from typing import Any, TypeAlias
 from jupyter_client.jsonutil import json_clean, json_default
 
 from ipybox_kernel.interrupt import interrupts
+from ipybox_kernel.journal import locked_libc
 
 SHELL, IOPUB, STDIN, CONTROL = range(4)
 MAX_MESSAGE = 256 << 20  # of the host
@@ -9257,6 +9249,12 @@ RAW_VALUE = 4096  # MIME values above this many characters travel as buffers
 
 Frame: TypeAlias = "bytes | memoryview"
 Content = dict[str, Any]
+
+AT_ONCE = socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL
+
+send_now = locked_libc.send
+send_now.argtypes = [ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_int]
+send_now.restype = ctypes.c_ssize_t
 
 # Written in C: code cannot change how they work. Their names are not documented.
 _scan = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
@@ -9436,14 +9434,26 @@ class Link:
         if not self.open:
             return
         try:
-            # No other thread runs between these two: it could end the process. So the text comes once, here or there.
-            if self.journal:
-                self.journal[0] = 0
-            while (sent := self.socket.sendmsg(parts)) < size:
+            if self.journal and (sent := self._take_from_journal(parts)):
+                size -= sent
+                parts = _unsent(parts, sent)
+            while size > 0 and (sent := self.socket.sendmsg(parts)) < size:
                 size -= sent
                 parts = _unsent(parts, sent)
         except OSError:
             self.open = False  # the host is gone, and soon so are we
+
+    def _take_from_journal(self, parts: list[Frame]) -> int:
+        """Sends as much as there is room for, and returns its size: the text is sent then, and not in the journal.
+
+        Another thread could end the process. None runs between the two statements, so that the text comes once, from
+        here or from there, unless the link is full.
+        """
+        journal, data, descriptor = self.journal, b"".join(parts), self.socket.fileno()
+        size = len(data)
+        journal[0] = 0
+        sent = send_now(descriptor, data, size, AT_ONCE)
+        return max(0, int(sent))
 
     def receive(self) -> tuple[int, list[memoryview]] | None:
         """The next message if it is there as a whole; raises EOFError at the end of file."""
@@ -9503,7 +9513,7 @@ def _unsent(parts: list[Frame], sent: int) -> list[Frame]:
             rest.append(memoryview(part)[sent:])
         sent = max(0, sent - len(part))
     return rest
-)py", 11171}},
+)py", 11997}},
 {"workplace", {R"py("""The way to the working directory of a kernel, which other kernels may have changed."""
 
 from __future__ import annotations

@@ -5,6 +5,7 @@
 #include <asio/any_io_executor.hpp>
 #include <asio/awaitable.hpp>
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -48,6 +49,10 @@ class channel {
     /// Ends the server as politely as it lets us, within a bound. Goes on receiving meanwhile, and makes `receive` fail
     /// in the end.
     virtual asio::awaitable<void> close() = 0;
+
+    /// Has a function told of requests that will not be answered, though others are: of a channel to which each request
+    /// is one of HTTP, say. It is called on the executor, and not from within `send`. Before `open`.
+    virtual void on_lost(std::function<void(std::int64_t id, error why)> told) { (void)told; }
 
     /// The latest output of the server besides its messages: for a person who looks for the reason of a failure.
     [[nodiscard]] virtual std::string diagnostics() const = 0;

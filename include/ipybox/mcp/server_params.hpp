@@ -44,6 +44,13 @@ struct server_params {
         stateless_only    ///< `server/discover`, and nothing else
     };
 
+    /// How messages go to a server that is reached over HTTP.
+    enum class transport {
+        by_address,      ///< Streamable HTTP, and HTTP+SSE where the server does not understand it or `url` has `/sse`
+        streamable_http, ///< of 2025-03-26 and later
+        sse              ///< HTTP+SSE, of 2024-11-05
+    };
+
     std::string command = {};                 ///< a path, or a name that is looked up on the PATH the server gets
     std::vector<std::string> args = {};       ///< of the program
     environment env = {};                     ///< over what is inherited and what stands in `env_file`
@@ -54,6 +61,8 @@ struct server_params {
 
     std::string url = {};                            ///< the address of a server that is reached over HTTP
     std::map<std::string, std::string> headers = {}; ///< of each request to it
+    transport reached_by = transport::by_address;    ///< what is spoken over HTTP
+    std::string authorities = {};                    ///< a file of certificates (PEM); empty: those of the system
 
     negotiation versions = negotiation::initialize_first; ///< how a version is agreed on
     std::chrono::milliseconds connect_timeout =
@@ -75,11 +84,11 @@ struct server_params {
     /**
      * \brief Reads one entry of an `mcpServers` object, as Claude, Cursor and VS Code write them.
      * \details `command`, `args`, `env`, `envFile`, `cwd`, `sandbox` (a `sandbox_config`, for bubblewrap_sandbox;
-     * `true` is the default one); `url` (also `httpUrl`, `serverUrl`), `headers`; `timeout`, the bound of a call and of
-     * a list of tools; `connect_timeout` (in Codex `startup_timeout_sec`), that of the start, in seconds;
-     * `negotiation`, by the names of its enumerators. Members that are of no use here are passed over. Editors do not
-     * agree on the unit of `timeout`: up to 3600 it is seconds (Cline, Roo), above milliseconds (Gemini CLI, Claude
-     * Code).
+     * `true` is the default one); `url` (also `httpUrl`, `serverUrl`), `headers`, `type` (`http`, `sse`, and what
+     * editors call the two), `ca_file`; `timeout`, the bound of a call and of a list of tools; `connect_timeout` (in
+     * Codex `startup_timeout_sec`), that of the start, in seconds; `negotiation`, by the names of its enumerators.
+     * Members that are of no use here are passed over. Editors do not agree on the unit of `timeout`: up to 3600 it is
+     * seconds (Cline, Roo), above milliseconds (Gemini CLI, Claude Code).
      * \par Errors errc::invalid_argument — which member is not what it should be; no value is quoted
      */
     [[nodiscard]] static result<server_params> read(nlohmann::json const& entry);

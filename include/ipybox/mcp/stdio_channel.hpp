@@ -22,10 +22,6 @@ inline constexpr std::size_t longest_line = std::size_t(256) << 20;
 [[nodiscard]] std::shared_ptr<channel> make_stdio_channel(asio::any_io_executor const& executor, server_params server,
                                                           std::chrono::milliseconds stop_grace);
 
-/// The channel that parameters ask for. \par Errors errc::invalid_argument — a kind of server that cannot be reached
-[[nodiscard]] result<std::shared_ptr<channel>> make_channel(asio::any_io_executor const& executor,
-                                                            server_params const& params);
-
 } // namespace ipybox::mcp
 
 #ifdef IPYBOX_HEADER_ONLY

@@ -22,12 +22,14 @@ class IpyboxConan(ConanFile):
         "fPIC": [True, False],
         "header_only": [True, False],
         "with_zmq": [True, False],
+        "with_http": [True, False],
     }
     default_options = {
         "shared": False,
         "fPIC": True,
         "header_only": False,
         "with_zmq": False,
+        "with_http": False,
     }
 
     def configure(self):
@@ -49,6 +51,8 @@ class IpyboxConan(ConanFile):
         self.requires("tl-expected/1.1.0", transitive_headers=True)
         if self.options.with_zmq:
             self.requires("cppzmq/4.10.0", transitive_headers=True, transitive_libs=True)
+        if self.options.with_http:
+            self.requires("libcurl/[>=7.85 <9]", transitive_headers=True, transitive_libs=True)
 
     def package_id(self):
         if self.info.options.header_only:
@@ -68,6 +72,7 @@ class IpyboxConan(ConanFile):
             toolchain.cache_variables[f"IPYBOX_BUILD_{part}"] = False
         toolchain.cache_variables["IPYBOX_INSTALL_COMPILED"] = not self.options.header_only
         toolchain.cache_variables["IPYBOX_ZMQ"] = bool(self.options.with_zmq)
+        toolchain.cache_variables["IPYBOX_HTTP"] = bool(self.options.with_http)
         toolchain.generate()
         CMakeDeps(self).generate()
 
@@ -103,6 +108,13 @@ class IpyboxConan(ConanFile):
             zmq_headers.requires = ["header_only", "cppzmq::cppzmq"]
             zmq_headers.bindirs = []
             zmq_headers.libdirs = []
+        if self.options.with_http:
+            http_headers = self.cpp_info.components["http_header_only"]
+            http_headers.set_property("cmake_target_name", "ipybox::http_header_only")
+            http_headers.defines = ["IPYBOX_HTTP"]
+            http_headers.requires = ["header_only", "libcurl::libcurl"]
+            http_headers.bindirs = []
+            http_headers.libdirs = []
         if self.options.header_only:
             return
 
@@ -117,3 +129,9 @@ class IpyboxConan(ConanFile):
             zmq.defines = ["IPYBOX_ZMQ"]
             zmq.libs = ["ipybox_zmq"]
             zmq.requires = ["core", "cppzmq::cppzmq"]
+        if self.options.with_http:
+            http = self.cpp_info.components["http"]
+            http.set_property("cmake_target_name", "ipybox::http")
+            http.defines = ["IPYBOX_HTTP"]
+            http.libs = ["ipybox_http"]
+            http.requires = ["core", "libcurl::libcurl"]

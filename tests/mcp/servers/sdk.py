@@ -1,4 +1,8 @@
-"""An MCP server of the protocol's own Python library: speaks both eras; `--noisy` and `--ignore-eof` spoil it."""
+"""An MCP server of the protocol's own Python library: speaks both eras; `--noisy` and `--ignore-eof` spoil it.
+
+`--http PORT`, `--json PORT` and `--sse PORT` have it listen, at `/mcp` and `/sse`: with streams of events, with answers
+in JSON, and as the protocol of 2024-11-05 has it.
+"""
 
 from __future__ import annotations
 
@@ -80,6 +84,12 @@ def crash() -> str:
 
 if __name__ == "__main__":
     make_noise()
-    server.run("stdio")
+    way, port = (*sys.argv[1:], "", "0")[:2]
+    if way in ("--http", "--json"):
+        server.run("streamable-http", port=int(port), json_response=way == "--json")
+    elif way == "--sse":
+        server.run("sse", port=int(port))
+    else:
+        server.run("stdio")
     while "--ignore-eof" in sys.argv:
         signal.pause()

@@ -17,7 +17,7 @@ namespace {
 using namespace ipybox;
 
 constexpr int first_code = static_cast<int>(errc::python_error);
-constexpr int last_code = static_cast<int>(errc::package_layer_full);
+constexpr int last_code = static_cast<int>(errc::mcp_unauthorized);
 
 std::string written(error const& e) {
     std::ostringstream out;

@@ -216,3 +216,13 @@ TEST_CASE("handshake_machine: a server that refuses the version that it names is
     REQUIRE(std::holds_alternative<error>(end));
     CHECK(std::get<error>(end) == errc::mcp_refused);
 }
+
+TEST_CASE(
+    "handshake_machine: a server that was slow to say what it speaks, and refuses initialize, is asked once more") {
+    handshake_machine m(server_params::negotiation::discover_first);
+    CHECK(asked(m.begin()) == "server/discover");
+    CHECK(asked(m.on_silence()) == "initialize");
+    auto const why = refusal(-32022, R"({"supported":["2026-07-28"]})");
+    CHECK(asked(m.on_refusal(why)) == "server/discover");
+    CHECK(get<handshake_machine::agreed>(m.on_result(discovered())).with.version == "2026-07-28");
+}

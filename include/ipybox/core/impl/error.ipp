@@ -59,6 +59,8 @@ class error_category_type final : public std::error_category {
         case errc::package_not_installed: return "pip could not install a package";
         case errc::still_running: return "the job has not ended";
         case errc::package_layer_full: return "packages would take more of the disk than their layer may";
+        case errc::mcp_unreachable: return "an MCP server cannot be reached over HTTP";
+        case errc::mcp_unauthorized: return "an MCP server wants a sign-in, or another one";
         }
         return "unknown ipybox error";
     }
@@ -141,6 +143,8 @@ IPYBOX_DECL std::string_view to_string(errc code) noexcept {
     case errc::package_not_installed: return "package_not_installed";
     case errc::still_running: return "still_running";
     case errc::package_layer_full: return "package_layer_full";
+    case errc::mcp_unreachable: return "mcp_unreachable";
+    case errc::mcp_unauthorized: return "mcp_unauthorized";
     }
     return "unknown";
 }

@@ -27,6 +27,9 @@ IPYBOX_DECL connection::connection(asio::any_io_executor const& executor, std::s
 IPYBOX_DECL asio::awaitable<result<void>> connection::open() {
     result<void> opened;
     try {
+        channel_->on_lost([weak = weak_from_this()](request_id id, error why) {
+            if (auto const self = weak.lock()) self->conclude(id, std::move(why));
+        });
         opened = co_await channel_->open();
     } catch (...) { opened = failure(errc::io_error, "cannot be reached: its channel threw: " + thrown_text()); }
     if (!opened) {

@@ -5,8 +5,8 @@
 #include <ipybox/core/time_budget.hpp>
 #include <ipybox/mcp/impl/connector.hpp>
 #include <ipybox/mcp/impl/guarded.hpp>
+#include <ipybox/mcp/offered_channel.hpp>
 #include <ipybox/mcp/server_launch.hpp>
-#include <ipybox/mcp/stdio_channel.hpp>
 
 #include <algorithm>
 #include <string>
@@ -27,6 +27,7 @@ IPYBOX_DECL asio::awaitable<result<session>> connector::connect() {
     if (!params) co_return failure(params.error());
     params->host = environment_.host;
     names_.add(added_environment_of(*params));
+    names_.add(params->headers);
     if (auto allowed = environment_.check_start ? environment_.check_start(*params) : result<void>(); !allowed)
         co_return failure(allowed.error());
     auto opened = co_await open(*params);

@@ -115,12 +115,13 @@ IPYBOX_DECL handshake_machine::step handshake_machine::on_refusal(rpc_error cons
     refusals_.append(refusals_.empty() ? "" : "; ")
         .append(asked_ == question::initialize ? "`initialize`: " : "`server/discover`: ")
         .append(to_string(why));
-    // It names what it was asked in: once more then, for a server may have to hear of a client first.
+    // Once more where it names a version that is known: a server may have to hear of a client first, or took longer for
+    // its answer than the probe may.
     bool const known = std::ranges::any_of(stateless_versions, [&](std::string_view version) {
         return std::find(named.begin(), named.end(), version) != named.end();
     });
-    if (asked_ == question::discover && known && !std::exchange(discover_repeated_, true)) return ask_discover();
     if (asked_ == question::initialize && may(question::discover)) return ask_discover();
+    if (discover_tried_ && known && !std::exchange(discover_repeated_, true)) return ask_discover();
     if (asked_ == question::discover && may(question::initialize)) return ask_initialize();
     if (!named.empty() && !known) return detail::unknown_versions(named);
     return error(errc::mcp_refused, "refused to begin: " + refusals_);

@@ -83,6 +83,16 @@ class entry_reader {
         complain(name, "initialize_first, discover_first, handshake_only or stateless_only");
     }
 
+    /// As Claude, Cline, Roo and others name them. A type that editors alone know is no reason to leave a server out.
+    void read(char const* name, server_params::transport& to) {
+        if (!has(name)) return;
+        auto const& type = entry_[name];
+        for (auto const* const http : {"http", "streamable-http", "streamable_http", "streamableHttp"})
+            if (type == http) to = server_params::transport::streamable_http;
+        if (type == "sse") to = server_params::transport::sse;
+        if (type == "ws") complain(name, "http or sse: WebSocket is not spoken");
+    }
+
     void read(char const* name, std::optional<any_sandbox>& to) {
         if (!has(name) || entry_[name] == false) return;
         if (entry_[name] == true) return void(to = bubblewrap_sandbox());
@@ -160,6 +170,8 @@ IPYBOX_DECL result<server_params> server_params::read(nlohmann::json const& entr
     } else {
         for (auto const* const name : {"url", "httpUrl", "serverUrl"}) reader.read(name, params.url);
         reader.read("headers", params.headers);
+        reader.read("type", params.reached_by);
+        reader.read("ca_file", params.authorities);
         if (params.url.empty() && reader.complaint().empty())
             return failure(errc::invalid_argument,
                            "there is neither a `command` nor a `url`" + detail::members_in_words(entry));

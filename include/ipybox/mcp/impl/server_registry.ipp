@@ -4,6 +4,7 @@
 #include <ipybox/async/spawn.hpp>
 #include <ipybox/mcp/client.hpp>
 #include <ipybox/mcp/impl/all_of.hpp>
+#include <ipybox/mcp/offered_channel.hpp>
 #include <ipybox/mcp/rpc_message.hpp>
 #include <ipybox/mcp/server_file.hpp>
 #include <ipybox/mcp/server_registry.hpp>
@@ -121,11 +122,10 @@ IPYBOX_DECL result<registered_servers> server_registry::add_from(std::filesystem
         registered.notices.push_back(file.string() + ": the server " + json_string(server.written).append(what));
     };
     auto const is_unusable = [&](detail::named_server const& server) {
-        bool const is_out_of_reach = server.params && !options_.make_channel && server.params->is_remote();
-        if (server.params && !is_out_of_reach) return false;
-        notice(server,
-               " is left out: " + (server.params ? "it is reached over HTTP, for which this program has no channel"
-                                                 : server.params.error().text()));
+        bool const can_reach = options_.make_channel || offered_channel::current();
+        if (server.params && (can_reach || !server.params->is_remote())) return false;
+        auto const why = server.params ? "it " + std::string(offered_channel::missing) : server.params.error().text();
+        notice(server, " is left out: " + why);
         registered.left_out.push_back(server.written);
         return true;
     };

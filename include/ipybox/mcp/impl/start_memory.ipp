@@ -13,7 +13,8 @@ namespace ipybox::mcp::detail {
 IPYBOX_DECL bool are_same(server_params const& one, server_params const& other) {
     return one.command == other.command && one.args == other.args && one.env == other.env &&
            one.env_file == other.env_file && one.working_dir == other.working_dir && one.inherit == other.inherit &&
-           one.sandbox.has_value() == other.sandbox.has_value() && one.url == other.url && one.headers == other.headers;
+           one.sandbox.has_value() == other.sandbox.has_value() && one.url == other.url &&
+           one.headers == other.headers && one.reached_by == other.reached_by && one.authorities == other.authorities;
 }
 
 IPYBOX_DECL std::string words_of(server_params const& server) {

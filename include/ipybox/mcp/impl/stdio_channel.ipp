@@ -390,10 +390,4 @@ IPYBOX_DECL std::shared_ptr<channel> make_stdio_channel(asio::any_io_executor co
     return std::make_shared<detail::stdio_channel>(executor, std::move(server), stop_grace);
 }
 
-IPYBOX_DECL result<std::shared_ptr<channel>> make_channel(asio::any_io_executor const& executor,
-                                                          server_params const& params) {
-    if (!params.is_remote()) return make_stdio_channel(executor, params, params.stop_grace);
-    return failure(errc::invalid_argument, "is reached over HTTP, for which this program has no channel");
-}
-
 } // namespace ipybox::mcp

@@ -97,6 +97,7 @@ inline void write_all(variable_writer& writer, server_params& s) {
     for (auto* const text : {&s.command, &s.env_file, &s.working_dir}) writer.write_path(*text);
     for (auto& text : s.args) writer.write_path(text);
     writer.write(s.url);
+    writer.write_path(s.authorities);
     for (auto& [name, text] : s.env) writer.write(text);
     for (auto& [name, text] : s.headers) writer.write(text);
 }

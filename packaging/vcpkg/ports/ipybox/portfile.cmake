@@ -1,7 +1,7 @@
 # An overlay port of the tree that it stands in: vcpkg install ipybox --overlay-ports=packaging/vcpkg/ports
 get_filename_component(SOURCE_PATH "${CMAKE_CURRENT_LIST_DIR}/../../../.." ABSOLUTE)
 
-vcpkg_check_features(OUT_FEATURE_OPTIONS features FEATURES zmq IPYBOX_ZMQ)
+vcpkg_check_features(OUT_FEATURE_OPTIONS features FEATURES zmq IPYBOX_ZMQ http IPYBOX_HTTP)
 vcpkg_cmake_configure(
   SOURCE_PATH "${SOURCE_PATH}"
   OPTIONS
