@@ -1,10 +1,12 @@
 // Calls of MCP tools, timed in the kernel.
 
 #include <ipybox/codegen.hpp>
+#include <ipybox/http.hpp>
 #include <ipybox/tools/host_tool.hpp>
 
 #include <asio/awaitable.hpp>
 #include <ours/bare_server.hpp>
+#include <ours/child_program.hpp>
 #include <ours/context.hpp>
 
 #include <algorithm>
@@ -69,6 +71,26 @@ void tool_calls(context& context) {
     measure("tool_1mb", "ms", calls(1'000'000, 20 * context.repeat));
     auto const bursts = std::to_string(15 * context.repeat);
     measure("tool_8_threads", "calls/s", "keep([burst(200) for _ in range(" + bursts + ")])");
+}
+
+/// The same over HTTP, to a server that runs already.
+template <bool Asks>
+void http_calls(context& context) {
+    auto const command = context.server_command("http_echo_server.py");
+    child_program server(command.front(), {command.begin() + 1, command.end()});
+    ipybox::mcp::server_params params;
+    params.url = server.line();
+    ipybox::executor_options options;
+    options.approval.tool_calls = Asks;
+    auto box = context.new_executor(accept, options);
+    require(box.register_mcp_server("echo", params));
+    require(box.generate_mcp_sources("echo", "mcptools"));
+    require(box.start());
+    require(box.execute(context.cell("tool_calls.py")));
+    context.record(Asks ? "tool_http_100b_approval" : "tool_http_100b", "ms",
+                   samples_of(box, calls(100, 200 * context.repeat)),
+                   Asks ? "each accepted by a callback" : "no approval");
+    require(box.stop());
 }
 
 template <bool Asks>
@@ -179,6 +201,8 @@ std::vector<measurement> tool_measurements() {
             {{"tool_100b_plain", "tool_1mb_plain", "tool_8_threads_plain"}, tool_calls<true, false>},
             {{"tool_100b_plain_approval", "tool_1mb_plain_approval", "tool_8_threads_plain_approval"},
              tool_calls<true, true>},
+            {{"tool_http_100b"}, http_calls<false>},
+            {{"tool_http_100b_approval"}, http_calls<true>},
             {{"host_tool_100b"}, short_host_calls<false>},
             {{"host_tool_100b_approval"}, short_host_calls<true>},
             {{"host_tool_100b_thread", "host_tool_1mb", "host_tool_8_threads"}, host_calls<false>},

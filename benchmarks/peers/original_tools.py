@@ -91,6 +91,29 @@ async def approved_plain_calls(context: Context) -> None:
     await tool_calls(context, PLAIN, "_plain_approval", "each accepted by execute()", approve_tool_calls=True)
 
 
+async def http_calls(context: Context, name: str, note: str, **options: Any) -> None:
+    """To a server that runs already."""
+    command = [sys.executable, str(BENCHMARKS / "servers/http_echo_server.py")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        await generate("echo", {"url": server.stdout.readline().strip()})
+        async with context.executor(**options) as executor:
+            await executor.execute(cell("tool_calls.py"))
+            context.record(name, "ms", await samples_of(executor, calls(100, 200 * context.repeat)), note)
+        server.stdin.close()
+
+
+@measures("tool_http_100b")
+async def unasked_http_calls(context: Context) -> None:
+    await http_calls(context, "tool_http_100b", "no approval", approve_tool_calls=False)
+
+
+@measures("tool_http_100b_approval")
+async def approved_http_calls(context: Context) -> None:
+    await http_calls(context, "tool_http_100b_approval", "each accepted by execute()", approve_tool_calls=True)
+
+
 @measures("tool_60mb", "tool_60mb_received")
 async def large_call(context: Context) -> None:
     await generate("echo", PLAIN)

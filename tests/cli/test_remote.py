@@ -78,13 +78,13 @@ def entry(port: int, path: str, **more: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("kind", SERVERS)
-def test_published_servers(any_sandbox: Program, tmp_path_factory: pytest.TempPathFactory, kind: str) -> None:
+def test_published_servers(program: Program, tmp_path_factory: pytest.TempPathFactory, kind: str) -> None:
     make, way, how, code, expected = SERVERS[kind]
     port = free_port()
     log = tmp_path_factory.mktemp("server") / "log"
     with listening(make(way, port), port, log):
-        file = config(any_sandbox, far=entry(port, **how))
-        ended = any_sandbox.run("--mcp-config", file, "--yes", "-c", code)
+        file = config(program, far=entry(port, **how))
+        ended = program.run("--mcp-config", file, "--yes", "-c", code)
         assert (ended.code, ended.out) == (0, expected + "\n"), ended.err + log.read_text()
 
 
