@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -21,7 +20,7 @@ namespace ipybox::http {
  * `no_proxy`.
  * \par Thread safety Safe.
  */
-class client : public std::enable_shared_from_this<client> {
+class client {
   public:
     /// That of the process, as long as there are users of it.
     [[nodiscard]] static std::shared_ptr<client> shared();
@@ -41,6 +40,7 @@ class client : public std::enable_shared_from_this<client> {
 
     struct transfer;
     struct handles;
+    struct orders;
 
     void run();
     void take_orders();
@@ -48,20 +48,13 @@ class client : public std::enable_shared_from_this<client> {
     void drop(number of);
     void finish_ended();
     [[nodiscard]] std::chrono::milliseconds drop_left();
-    void wake() const noexcept;
 
     ipybox::detail::owning_process const owner_;
     std::unique_ptr<handles> handles_;
     std::map<number, std::unique_ptr<transfer>> running_; ///< of the thread
 
-    std::mutex mutex_; ///< of the orders to the thread
-    std::vector<std::unique_ptr<transfer>> new_;
-    std::vector<number> to_drop_;
-    std::vector<number> to_leave_;
-    std::vector<number> to_resume_;
-    number last_ = 0;
-    bool stopping_ = false;
-    std::thread thread_; ///< the last member: works on the others
+    std::shared_ptr<orders> orders_; ///< to the thread. Answers have them too: they may outlive the client
+    std::thread thread_;             ///< the last member: works on the others
 };
 
 } // namespace ipybox::http

@@ -14,7 +14,7 @@ struct request_outline {
     std::optional<std::int64_t> id = {}; ///< of a request; none: it has no answer
     std::string method = {};
     std::string version = {};                   ///< as `_meta` claims; empty: the message is of a session
-    std::string name = {};                      ///< of the tool or prompt, or the address of the resource
+    std::string name = {};                      ///< of the tool, prompt or task, or the address of the resource
     std::string_view arguments = {};            ///< JSON, into the message
     std::optional<std::int64_t> cancelled = {}; ///< the request that a cancellation is about
 };

@@ -2,6 +2,7 @@
 
 #include <ipybox/async/completion.hpp>
 #include <ipybox/core/config.hpp>
+#include <ipybox/core/owning_process.hpp>
 #include <ipybox/core/result.hpp>
 #include <ipybox/http/message.hpp>
 
@@ -67,7 +68,8 @@ class response : public std::enable_shared_from_this<response> {
     std::function<void()> on_room_;
     std::atomic<bool> is_ended_ = false;
 
-    std::mutex mutex_;
+    ipybox::detail::owning_process const owner_;
+    std::mutex mutex_; ///< of the rest; in a fork it may be locked for ever
     std::optional<response_head> head_;
     std::string body_;
     bool is_held_back_ = false;

@@ -154,6 +154,7 @@ class client : public std::enable_shared_from_this<client> {
     void cancel_task(exchange const& e);
     void on_outcome(std::shared_ptr<exchange> const& e, rpc_outcome outcome);
     void conclude(std::shared_ptr<exchange> const& e, rpc_outcome outcome);
+    void list_and_ask(std::shared_ptr<exchange> const& e, error refusal);
     void cancel(std::shared_ptr<exchange> const& e);
     void end_waiting(error const& why);
 

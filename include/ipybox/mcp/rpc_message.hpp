@@ -54,6 +54,9 @@ inline constexpr std::int64_t rpc_method_not_found = -32601;
 inline constexpr std::int64_t rpc_invalid_params = -32602;
 inline constexpr std::int64_t rpc_internal_error = -32603;
 
+/// MCP 2026-07-28: header fields of HTTP are missing, or differ from the message.
+inline constexpr std::int64_t rpc_header_mismatch = -32020;
+
 /// Those of MCP 2026-07-28, "Error Codes".
 inline constexpr std::int64_t mcp_missing_capability = -32021;
 inline constexpr std::int64_t mcp_unsupported_version = -32022;

@@ -12,6 +12,7 @@
 #include <asio/io_context.hpp>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <memory>
@@ -112,7 +113,8 @@ class remote_host {
             CHECK_FALSE(thrown);
             outcome = std::move(value);
         };
-        asio::co_spawn(context, registry_.call("s", "t", json{{"a", 1}}), asio::bind_cancellation_slot(slot, keep));
+        asio::co_spawn(context, registry_.call("s", "t", json{{"a", argument}}),
+                       asio::bind_cancellation_slot(slot, keep));
     }
 
     result<call_result> call() {
@@ -152,6 +154,7 @@ class remote_host {
     asio::io_context context;
     web_server server;
     server_params params;
+    json argument = 1; ///< of the tool
 
   private:
     static ipybox::mcp::registry_options with_http() {
@@ -220,6 +223,35 @@ TEST_CASE("remote_channel: 2026-07-28, without a session") {
     CHECK(called.field("mcp-name") == "t");
     CHECK(called.field("mcp-session-id").empty());
     CHECK(host.posted("server/discover").at(0).field("mcp-method") == "server/discover");
+}
+
+TEST_CASE("remote_channel: the list of tools is read where the header fields of a call are not the server's") {
+    auto const may_succeed = GENERATE(true, false);
+    remote_host host([may_succeed](web_request const& request, web_answer& answer) -> awaitable<void> {
+        auto const message = request.message();
+        auto const method = message.value("method", "");
+        if (method == "server/discover") {
+            co_await answer.whole(200, answer_to(message, discovered()).dump());
+        } else if (method == "tools/list") {
+            co_await answer.whole(200, answer_to(message, tools_with_fields()).dump());
+        } else if (request.field("mcp-param-region") == "1" && may_succeed) {
+            co_await answer.whole(200, answer_to(message, text("with fields")).dump());
+        } else {
+            co_await answer.whole(400, refusal_of(message, -32020, "where is Region").dump());
+        }
+    });
+    host.params.versions = server_params::negotiation::stateless_only;
+    host.argument = "1";
+    if (may_succeed)
+        CHECK(host.text_of_call() == "with fields");
+    else
+        CHECK(contains(host.text_of_call(), "<mcp_refused> the MCP server 's' refused `tools/call`: where is Region"));
+    CHECK(host.posted("tools/list").size() == 1);
+    auto const calls = host.posted("tools/call");
+    REQUIRE(calls.size() == 2);
+    CHECK(calls[0].field("mcp-param-region").empty());
+    CHECK(calls[1].field("mcp-param-region") == "1");
+    CHECK(calls[0].message()["id"] != calls[1].message()["id"]);
 }
 
 TEST_CASE("remote_channel: HTTP+SSE, where the server does not understand Streamable HTTP") {
@@ -497,4 +529,9 @@ TEST_CASE("remote_channel: the server speaks on a stream of its own") {
     CHECK(host.text_of_call() == "done");
     host.run_for(300ms);
     CHECK(*asked);
+    auto const& all = host.server.requests;
+    auto const by_method = [](web_request const& each) { return each.method == "GET"; };
+    auto const by_name = [](web_request const& each) { return each.body.find("tools/call") != std::string::npos; };
+    CHECK(std::find_if(all.begin(), all.end(), by_method) <
+          std::find_if(all.begin(), all.end(), by_name)); // nothing said there is missed
 }

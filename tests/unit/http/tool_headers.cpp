@@ -46,6 +46,7 @@ TEST_CASE("outline_of: what HTTP has to know of a message") {
     CHECK(cancellation.version.empty());
     CHECK_FALSE(outline_of(R"({"jsonrpc":"2.0","id":3,"result":{}})").id); // an answer
     CHECK(outline_of(R"({"id":1,"method":"resources/read","params":{"uri":"file:///a"}})").name == "file:///a");
+    CHECK(outline_of(R"({"id":1,"method":"tasks/get","params":{"taskId":"t-1"}})").name == "t-1");
     CHECK(outline_of(R"({"id":1,"method":"tools/call","params":null})").method == "tools/call");
     CHECK(outline_of("[]").method.empty());
 }
@@ -70,6 +71,10 @@ TEST_CASE("tool_headers: arguments that schemas name fields for") {
     CHECK(fields.find("Mcp-Param-Region") == "eu");
     CHECK(fields.find("mcp-param-count") == "12345678901");
     CHECK(fields.find("Mcp-Param-Deep") == "true");
+    CHECK(known.of("query", R"({"count":42.0})").find("Mcp-Param-Count") == "42");
+    CHECK(known.of("query", R"({"count":-1e3})").find("Mcp-Param-Count") == "-1000");
+    CHECK(known.of("query", R"({"count":0.5})").all().empty());
+    CHECK(known.of("query", R"({"count":1e300})").all().empty());
     CHECK(known.of("query", R"({"region":null,"in":3})").all().empty());
     CHECK(known.of("query", "not JSON").all().empty());
     CHECK(known.of("plain", R"({"x-mcp-header":"a"})").all().empty());
@@ -105,4 +110,16 @@ TEST_CASE("tool_headers: data that looks like a field's name") {
         {"a",
          {{"type", "object"}, {"default", {{"x-mcp-header", 1}}}, {"enum", json::array({{{"x-mcp-header", 2}}})}}}};
     CHECK_FALSE(known.learn(answer_with(json::array({tool("t", properties)}))));
+}
+
+TEST_CASE("tool_headers: a later list replaces what an earlier one said of a tool") {
+    tool_headers known;
+    auto const arguments = R"({"a":"x"})";
+    CHECK_FALSE(known.learn(answer_with(json::array({tool("t", {{"a", mirrored("First")}})}))));
+    CHECK(known.of("t", arguments).find("Mcp-Param-First") == "x");
+    CHECK_FALSE(known.learn(answer_with(json::array({tool("t", {{"a", mirrored("Second")}})}))));
+    CHECK(known.of("t", arguments).find("Mcp-Param-First").empty());
+    CHECK(known.of("t", arguments).find("Mcp-Param-Second") == "x");
+    CHECK_FALSE(known.learn(answer_with(json::array({tool("t", {{"a", {{"type", "string"}}}})}))));
+    CHECK(known.of("t", arguments).all().empty());
 }

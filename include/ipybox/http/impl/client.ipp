@@ -10,6 +10,7 @@
 #include <array>
 #include <chrono>
 #include <cstring>
+#include <mutex>
 #include <new>
 #include <optional>
 #include <string>
@@ -50,6 +51,33 @@ struct client::handles {
     std::unique_ptr<CURLM, detail::curl_multi_end> multi{detail::curl().multi_init()};
 };
 
+/// What is asked of the thread. None of those that hold it, of which the thread is one, is the last to hold a client:
+/// the thread cannot wait for its own end.
+struct client::orders {
+    explicit orders(CURLM* m) : multi(m) {}
+
+    void add(std::vector<number> orders::* list, number of) {
+        if (!owner.is_this()) return; // in a fork, where the mutex may be locked for ever
+        std::scoped_lock const lock(mutex);
+        if (is_stopping) return;
+        (this->*list).push_back(of);
+        wake();
+    }
+
+    /// With the mutex locked, or as the client: the handle ends with it.
+    void wake() const noexcept { detail::curl().multi_wakeup(multi); }
+
+    ipybox::detail::owning_process const owner;
+    CURLM* const multi;
+    std::mutex mutex;
+    std::vector<std::unique_ptr<transfer>> to_start;
+    std::vector<number> to_drop;
+    std::vector<number> to_leave;
+    std::vector<number> to_resume;
+    number last = 0;
+    bool is_stopping = false;
+};
+
 /// One request and its answer, in the client's thread.
 struct client::transfer {
     transfer(number n, request r, std::shared_ptr<response> const& t) : id(n), wanted(std::move(r)), to(t) {}
@@ -81,8 +109,21 @@ struct client::transfer {
     }
 
     static std::size_t on_header(char const* data, std::size_t, std::size_t size, void* self) {
-        static_cast<transfer*>(self)->take_line({data, size});
+        auto& own = *static_cast<transfer*>(self);
+        own.head_size += size;
+        if (own.head_size > longest_head) return 0;
+        own.take_line({data, size});
         return size;
+    }
+
+    /// The reason for the end of the transfer, if it is not that the answer is complete.
+    [[nodiscard]] std::optional<error> why_ended(CURLcode code) const {
+        if (head_size > longest_head)
+            return error(errc::message_too_large,
+                         "sent header fields of more than " + std::to_string(longest_head) + " bytes");
+        if (code != CURLE_OK) return detail::error_of(code, why.data());
+        if (!has_head) return error(errc::protocol_error, "answered without a status of HTTP");
+        return std::nullopt;
     }
 
     static std::size_t on_body(char const* data, std::size_t, std::size_t size, void* self) {
@@ -97,6 +138,9 @@ struct client::transfer {
         if (auto const open = to.lock()) open->finish(std::move(how));
     }
 
+    /// Bytes of all header fields of an answer, with those of answers before the real one.
+    static constexpr std::size_t longest_head = std::size_t(256) << 10;
+
     number const id;
     request const wanted;
     std::weak_ptr<response> const to;
@@ -104,6 +148,7 @@ struct client::transfer {
     std::unique_ptr<curl_slist, detail::curl_list_end> headers;
     std::array<char, CURL_ERROR_SIZE> why{};
     response_head head;
+    std::size_t head_size = 0;
     bool has_head = false;
     std::optional<std::chrono::steady_clock::time_point> left; ///< when it was: its answer is read for no one
 };
@@ -121,6 +166,7 @@ IPYBOX_DECL std::shared_ptr<client> client::shared() {
 IPYBOX_DECL client::client() {
     handles_ = std::make_unique<handles>();
     if (!handles_->multi) throw std::bad_alloc();
+    orders_ = std::make_shared<orders>(handles_->multi.get());
     ipybox::detail::blocked_signals const blocked; // SIGPIPE too, which TLS may raise
     thread_ = std::thread([this] { run(); });
 }
@@ -130,49 +176,42 @@ IPYBOX_DECL client::~client() {
         thread_.detach();
         (void)handles_.release(); // NOLINT(bugprone-unused-return-value)
         for (auto& [of, one] : running_) (void)one.release();
+        for (auto& one : orders_->to_start) (void)one.release();
         return;
     }
     {
-        std::scoped_lock const lock(mutex_);
-        stopping_ = true;
+        std::scoped_lock const lock(orders_->mutex);
+        orders_->is_stopping = true;
+        orders_->wake();
     }
-    wake();
     thread_.join();
     error const why(errc::cancelled, "the answer is not waited for");
     for (auto& [of, one] : running_) {
         detail::curl().multi_remove_handle(handles_->multi.get(), one->easy.get());
         one->finish(why);
     }
-    for (auto const& one : new_) one->finish(why);
+    for (auto const& one : std::exchange(orders_->to_start, {})) one->finish(why);
 }
-
-IPYBOX_DECL void client::wake() const noexcept { detail::curl().multi_wakeup(handles_->multi.get()); }
 
 IPYBOX_DECL std::shared_ptr<response> client::begin(request wanted) {
     auto const to = std::make_shared<response>();
-    std::scoped_lock const lock(mutex_);
-    auto one = std::make_unique<transfer>(++last_, std::move(wanted), to);
+    std::scoped_lock const lock(orders_->mutex);
+    auto one = std::make_unique<transfer>(++orders_->last, std::move(wanted), to);
     if (!one->easy) throw std::bad_alloc();
-    auto const order = [weak = weak_from_this(), of = one->id](std::vector<number> client::* list) {
-        auto const self = weak.lock();
-        if (!self) return;
-        std::scoped_lock const own(self->mutex_);
-        ((*self).*list).push_back(of);
-        self->wake();
-    };
-    to->on_end_ = [order] { order(&client::to_drop_); };
-    to->on_leave_ = [order] { order(&client::to_leave_); };
-    to->on_room_ = [order] { order(&client::to_resume_); };
-    new_.push_back(std::move(one));
-    wake();
+    auto const of = one->id;
+    to->on_end_ = [all = orders_, of] { all->add(&orders::to_drop, of); };
+    to->on_leave_ = [all = orders_, of] { all->add(&orders::to_leave, of); };
+    to->on_room_ = [all = orders_, of] { all->add(&orders::to_resume, of); };
+    orders_->to_start.push_back(std::move(one));
+    orders_->wake();
     return to;
 }
 
 IPYBOX_DECL void client::run() {
     for (;;) {
         {
-            std::scoped_lock const lock(mutex_);
-            if (stopping_) return;
+            std::scoped_lock const lock(orders_->mutex);
+            if (orders_->is_stopping) return;
         }
         take_orders();
         int running = 0;
@@ -208,11 +247,11 @@ IPYBOX_DECL void client::take_orders() {
     std::vector<number> left;
     std::vector<number> resumed;
     {
-        std::scoped_lock const lock(mutex_);
-        begun = std::exchange(new_, {});
-        dropped = std::exchange(to_drop_, {});
-        left = std::exchange(to_leave_, {});
-        resumed = std::exchange(to_resume_, {});
+        std::scoped_lock const lock(orders_->mutex);
+        begun = std::exchange(orders_->to_start, {});
+        dropped = std::exchange(orders_->to_drop, {});
+        left = std::exchange(orders_->to_leave, {});
+        resumed = std::exchange(orders_->to_resume, {});
     }
     for (auto& one : begun) start(std::move(one));
     for (auto const of : dropped) drop(of);
@@ -289,9 +328,7 @@ IPYBOX_DECL void client::finish_ended() {
         auto const one = std::move(found->second);
         running_.erase(found);
         detail::curl().multi_remove_handle(handles_->multi.get(), easy);
-        std::optional<error> why;
-        if (code != CURLE_OK) why = detail::error_of(code, one->why.data());
-        one->finish(std::move(why));
+        one->finish(one->why_ended(code));
     }
 }
 

@@ -69,7 +69,8 @@ IPYBOX_DECL void event_reader::take_field(std::string_view name, std::string_vie
     } else if (name == "event") {
         type_ = value;
     } else if (name == "id") {
-        if (value.find('\0') == std::string_view::npos) id_ = value;
+        constexpr std::size_t longest_id = 4096; // it goes into a header field
+        if (value.size() <= longest_id && value.find('\0') == std::string_view::npos) id_ = value;
     } else if (name == "retry") {
         constexpr std::size_t most_digits = 9;
         bool const is_number = !value.empty() && value.size() <= most_digits &&

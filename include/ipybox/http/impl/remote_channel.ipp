@@ -49,11 +49,18 @@ inline void remote_channel::send(std::string message) {
     if (has_ended()) return;
     auto const one = std::make_shared<sent_message>(std::move(message));
     if (one->about.cancelled) {
-        cancel(*one->about.cancelled);
-        if (server_.version.empty()) return; // since 2026-07-28 the end of the answer says it all
+        bool const was_sent = cancel(*one->about.cancelled);
+        if (!was_sent || server_.version.empty()) return; // since 2026-07-28 the end of the answer says it all
     }
     held_.push_back(one);
     release();
+}
+
+/// A server may ask without end, and not take the answers.
+inline void remote_channel::answer(std::string message) {
+    auto const is_answer = [](message_ptr const& each) { return each->about.method.empty(); };
+    auto const under_way = std::ranges::count_if(under_way_, is_answer) + std::ranges::count_if(held_, is_answer);
+    if (under_way < most_answers) send(std::move(message));
 }
 
 /// Sends what was held back, up to a message that the others must not overtake.
@@ -61,20 +68,22 @@ inline void remote_channel::release() {
     while (!is_beginning_ && !held_.empty()) {
         auto const one = std::move(held_.front());
         held_.pop_front();
-        if (one->is_cancelled) continue;
         is_beginning_ = one->begins_session();
+        under_way_.push_back(one);
         ipybox::detail::spawn(executor_, deliver(shared_from_this(), one));
     }
 }
 
-inline void remote_channel::cancel(std::int64_t id) {
-    auto const cancel_if = [id](message_ptr const& each) {
-        if (each->about.id != id) return;
+/// False: it was held back, and the server does not know it.
+inline bool remote_channel::cancel(std::int64_t id) {
+    auto const has_id = [id](message_ptr const& each) { return each->about.id == id; };
+    if (std::erase_if(held_, has_id) > 0) return false;
+    for (auto const& each : under_way_) {
+        if (!has_id(each)) continue;
         each->is_cancelled = true;
         if (each->answer) each->answer->end();
-    };
-    std::ranges::for_each(under_way_, cancel_if);
-    std::ranges::for_each(held_, cancel_if);
+    }
+    return true;
 }
 
 inline void remote_channel::lose(sent_message const& one, error why) {
@@ -105,7 +114,7 @@ inline void remote_channel::wake() {
 
 inline asio::awaitable<void> remote_channel::sleep(std::chrono::milliseconds time) {
     if (has_ended()) co_return;
-    asio::steady_timer timer(executor_, std::min(time, longest_wait));
+    asio::steady_timer timer(executor_, std::clamp(time, shortest_wait, longest_wait));
     sleeping_.push_back(&timer);
     asio::error_code woken;
     co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, woken));
@@ -115,7 +124,6 @@ inline asio::awaitable<void> remote_channel::sleep(std::chrono::milliseconds tim
 // --- one message --------------------------------------------------------------------------------------------------------
 
 inline asio::awaitable<void> remote_channel::deliver(self_ptr self, message_ptr one) {
-    self->under_way_.push_back(one);
     result<void> done;
     try {
         done = co_await self->post(one);
@@ -124,14 +132,15 @@ inline asio::awaitable<void> remote_channel::deliver(self_ptr self, message_ptr 
     }
     std::erase(self->under_way_, one);
     one->answer.reset();
+    // Before the others go: they may have the server speak there.
+    bool const may_listen = one->about.method == "notifications/initialized" && done && !self->is_sse();
+    if (may_listen) ipybox::detail::spawn(self->executor_, listen(self));
     if (one->begins_session()) {
         self->is_beginning_ = false;
         self->wake();
         self->release();
     }
     if (!done) self->lose(*one, done.error());
-    bool const may_listen = one->about.method == "notifications/initialized" && done && !self->is_sse();
-    if (may_listen) ipybox::detail::spawn(self->executor_, listen(self));
 }
 
 /// Sends it, and again where the server wants another session, other tokens or another place.
@@ -211,6 +220,7 @@ inline asio::awaitable<result<void>> remote_channel::read_events(message_ptr one
         if (!can_resume && !next) co_return failure(next);
         if (!can_resume) co_return failure(errc::mcp_refused, "ended its stream of events without an answer");
         co_await sleep(events.retry().value_or(wait));
+        if (one->is_cancelled || has_ended()) co_return result<void>();
         wait = std::min(2 * wait, longest_wait);
         one->answer = server_.listen(events.last_id());
         auto head = co_await one->answer->head();

@@ -27,9 +27,13 @@
 
 namespace ipybox::http::detail {
 
-/// The waits between tries to resume a stream, where the server names none: the first, and the longest.
+/// The waits between tries to resume a stream: the first, where the server names none, and the bounds of all.
 inline constexpr std::chrono::milliseconds first_wait{500};
+inline constexpr std::chrono::milliseconds shortest_wait{50};
 inline constexpr std::chrono::milliseconds longest_wait{30'000};
+
+/// Answers to the server that it has not taken: with more, further ones are dropped.
+inline constexpr int most_answers = 64;
 
 [[nodiscard]] inline std::string status_text(int status) {
     return "answered with the status " + std::to_string(status) + " of HTTP";
@@ -50,6 +54,7 @@ class remote_channel final : public mcp::channel, public std::enable_shared_from
 
     asio::awaitable<result<void>> open() override;
     void send(std::string message) override;
+    void answer(std::string message) override;
     asio::awaitable<result<std::string_view>> receive() override { return lines_.take(); }
     asio::awaitable<void> close() override;
     void on_lost(std::function<void(std::int64_t id, error why)> told) override { told_ = std::move(told); }
@@ -62,7 +67,7 @@ class remote_channel final : public mcp::channel, public std::enable_shared_from
 
     // One message.
     void release();
-    void cancel(std::int64_t id);
+    [[nodiscard]] bool cancel(std::int64_t id);
     void lose(sent_message const& one, error why);
     static asio::awaitable<void> deliver(self_ptr self, message_ptr one);
     asio::awaitable<result<void>> post(message_ptr one);

@@ -35,6 +35,8 @@ class remote_endpoint {
         wanted.headers.set("Accept", "application/json, text/event-stream");
         add_fields_of(one.about, wanted.headers);
         wanted.body = one.text;
+        // Others wait for the first two of a session, and no one has a bound for what has no answer.
+        if (one.begins_session() || !one.about.id) wanted.timeout = server_.connect_timeout;
         return begin(std::move(wanted));
     }
 

@@ -82,6 +82,7 @@ inline asio::awaitable<void> remote_channel::listen(self_ptr self) {
     auto const session = self->server_.session;
     event_stream events(mcp::longest_line);
     auto wait = first_wait;
+    bool is_first_break = true; // since there was an event
     while (!self->has_ended() && self->server_.session == session) {
         auto const answer = self->server_.listen(events.last_id());
         auto const head = co_await answer->head();
@@ -93,9 +94,11 @@ inline asio::awaitable<void> remote_channel::listen(self_ptr self) {
             auto next = co_await events.next();
             if (!next || !*next) break;
             wait = first_wait;
+            is_first_break = true;
             if ((*next)->type == "message") co_await self->lines_.put(std::move((*next)->data));
         }
-        co_await self->sleep(events.retry().value_or(wait));
+        auto const wanted = events.retry().value_or(wait);
+        co_await self->sleep(std::exchange(is_first_break, false) ? wanted : std::max(wanted, wait));
         wait = std::min(2 * wait, longest_wait);
     }
 }

@@ -27,7 +27,7 @@ inline void read_meta(json_cursor& cursor, request_outline& outline) {
 inline bool read_params(json_cursor& cursor, request_outline& outline) {
     return cursor.object([&](std::string const& name) {
         if (name == "_meta") return read_meta(cursor, outline), !cursor.failed();
-        if ((name == "name" || name == "uri") && cursor.peek() == '"') {
+        if ((name == "name" || name == "uri" || name == "taskId") && cursor.peek() == '"') {
             auto text = cursor.string();
             if (text) outline.name = std::move(*text);
             return text.has_value();

@@ -57,13 +57,13 @@ IPYBOX_DECL asio::awaitable<result<std::string>> response::read_all(std::size_t 
 }
 
 IPYBOX_DECL void response::end() {
-    if (is_ended_.exchange(true)) return;
+    if (is_ended_.exchange(true) || !owner_.is_this()) return;
     finish(error(errc::cancelled, "the answer is not waited for"));
     on_end_();
 }
 
 IPYBOX_DECL void response::leave() {
-    if (is_ended_.exchange(true)) return;
+    if (is_ended_.exchange(true) || !owner_.is_this()) return;
     finish(error(errc::cancelled, "the answer is not waited for"));
     on_leave_();
 }

@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstdint>
 #include <utility>
 
 namespace ipybox::http {
@@ -88,6 +90,12 @@ class field_finder {
     bool is_valid_ = true;
 };
 
+/// Whether it is an integer that floating-point numbers have as it is: JSON Schema takes 42.0 for one.
+inline bool is_exact(double number) {
+    constexpr double most = 9007199254740991;
+    return std::abs(number) <= most && std::trunc(number) == number;
+}
+
 /// The texts of the tools of a list.
 inline std::vector<std::string_view> tools_in(std::string_view answer) {
     std::vector<std::string_view> tools;
@@ -136,7 +144,7 @@ IPYBOX_DECL std::string field_value(std::string_view text) {
 }
 
 IPYBOX_DECL std::optional<std::string> tool_headers::learn(std::string_view answer) {
-    if (answer.find(detail::names_field) == std::string_view::npos) return std::nullopt;
+    if (tools_.empty() && answer.find(detail::names_field) == std::string_view::npos) return std::nullopt;
     auto const tools = detail::tools_in(answer);
     std::vector<std::string_view> forbidden;
     for (auto const text : tools) {
@@ -144,12 +152,11 @@ IPYBOX_DECL std::optional<std::string> tool_headers::learn(std::string_view answ
         if (!tool.is_object() || !tool.contains("name") || !tool["name"].is_string()) continue;
         detail::field_finder finder;
         if (auto const schema = tool.find("inputSchema"); schema != tool.end()) finder.read(*schema);
-        if (!finder.is_valid()) {
-            forbidden.push_back(text);
-            continue;
-        }
-        auto& mirrors = tools_[tool["name"].get<std::string>()];
-        mirrors.clear();
+        auto const name = tool["name"].get<std::string>();
+        tools_.erase(name); // what an earlier list said of it
+        if (!finder.is_valid()) forbidden.push_back(text);
+        if (!finder.is_valid() || finder.all().empty()) continue;
+        auto& mirrors = tools_[name];
         for (auto& each : finder.all()) mirrors.push_back({std::move(each.field), std::move(each.path)});
     }
     if (forbidden.empty()) return std::nullopt;
@@ -159,7 +166,7 @@ IPYBOX_DECL std::optional<std::string> tool_headers::learn(std::string_view answ
 IPYBOX_DECL fields tool_headers::of(std::string const& tool, std::string_view arguments) const {
     fields found;
     auto const known = tools_.find(tool);
-    if (known == tools_.end() || known->second.empty()) return found;
+    if (known == tools_.end()) return found;
     auto const given = read_json(arguments).value_or(nullptr);
     for (auto const& [field, path] : known->second) {
         auto const* at = &given;
@@ -173,6 +180,8 @@ IPYBOX_DECL fields tool_headers::of(std::string const& tool, std::string_view ar
             found.add(name, field_value(at->get_ref<std::string const&>()));
         else if (at->is_number_integer() || at->is_boolean())
             found.add(name, at->dump());
+        else if (at->is_number_float() && detail::is_exact(at->get<double>()))
+            found.add(name, std::to_string(static_cast<std::int64_t>(at->get<double>())));
     }
     return found;
 }

@@ -20,9 +20,6 @@
 
 namespace ipybox::mcp::detail {
 
-/// How long the answer to a cancellation is remembered to be on its way.
-inline constexpr std::chrono::seconds answer_to_cancel{10};
-
 IPYBOX_DECL std::shared_ptr<client> client::make(asio::any_io_executor executor, std::string name, server_params params,
                                                  client_environment surroundings) {
     std::shared_ptr<client> made(
@@ -253,12 +250,32 @@ IPYBOX_DECL void client::cancel_task(exchange const& e) {
 
 IPYBOX_DECL void client::conclude(std::shared_ptr<exchange> const& e, rpc_outcome outcome) {
     if (auto const* const why = std::get_if<error>(&outcome)) return e->fail(connector_->names().in_public(*why));
-    if (auto const* const why = std::get_if<rpc_error>(&outcome))
-        return e->refuse(error(errc::mcp_refused, "refused `" + std::string(e->method()) + "`: " + to_string(*why)),
-                         why->code);
+    if (auto const* const why = std::get_if<rpc_error>(&outcome)) {
+        error refusal(errc::mcp_refused, "refused `" + std::string(e->method()) + "`: " + to_string(*why));
+        bool const is_mismatch = why->code == rpc_header_mismatch && e->method() == tool_call_machine::method;
+        if (is_mismatch && !std::exchange(e->has_listed_anew, true)) return list_and_ask(e, std::move(refusal));
+        return e->refuse(std::move(refusal), why->code);
+    }
     auto const* const read = std::get_if<read_result>(&outcome);
     bool const done = read ? e->take_read(read->value) : e->take(std::get<std::string_view>(outcome));
     if (!done) ask(e);
+}
+
+/// The header fields of a call are not those that the server wants: its list of tools, which names them, is read anew,
+/// and the call is sent once more (MCP 2026-07-28, "Custom Headers from Tool Parameters").
+IPYBOX_DECL void client::list_and_ask(std::shared_ptr<exchange> const& e, error refusal) {
+    using outcome = result<std::vector<tool>>;
+    auto then = [weak = weak_from_this(), e, refusal = std::move(refusal)](outcome const& tools) {
+        auto const self = weak.lock();
+        if (!self || e->is_over()) return;
+        if (!tools || !self->session_ || self->connection_->has_ended()) return e->fail(refusal);
+        self->listed_->replace(*tools);
+        self->ask(e);
+    };
+    auto const left = std::chrono::duration_cast<std::chrono::milliseconds>(e->deadline - exchange::clock::now());
+    call_options how{.timeout = std::min(params_.list_timeout, left)};
+    ipybox::detail::completion<outcome> done(ipybox::detail::called_in_place{std::move(then)});
+    ask(std::make_shared<exchange_of<tool_list_machine>>(name_, std::move(how), tool_list_machine(), std::move(done)));
 }
 
 IPYBOX_DECL void client::cancel(std::shared_ptr<exchange> const& e) {

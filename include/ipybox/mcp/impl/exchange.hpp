@@ -21,6 +21,9 @@
 
 namespace ipybox::mcp::detail {
 
+/// How long the answer to a cancellation is remembered to be on its way.
+inline constexpr std::chrono::seconds answer_to_cancel{10};
+
 /// The error of every request to a server whose I/O context has been destroyed.
 [[nodiscard]] inline error context_destroyed() {
     return error(errc::not_running, "has gone: its I/O context was destroyed");
@@ -71,6 +74,9 @@ class exchange {
     /// Completes with an error, if it has not completed yet.
     virtual void fail(error why) = 0;
 
+    /// Whether it has completed.
+    [[nodiscard]] virtual bool is_over() const noexcept = 0;
+
     /// The cancellation slot of who waits for it.
     [[nodiscard]] virtual asio::cancellation_slot slot() const noexcept = 0;
 
@@ -78,6 +84,7 @@ class exchange {
     call_options const options;
     clock::time_point const deadline;
     std::optional<connection::request_id> sent = {};   ///< the request that is under way
+    bool has_listed_anew = false;                      ///< the list of tools was read for it, and it was sent once more
     std::unique_ptr<asio::steady_timer> patience = {}; ///< watches the deadline until there is a server to send it to,
                                                        ///< or the time until it is sent
 };
@@ -97,6 +104,7 @@ class exchange_of final : public exchange {
         } catch (...) {} // NOLINT(bugprone-empty-catch): the completion is dropped then
     }
 
+    [[nodiscard]] bool is_over() const noexcept override { return !done_; }
     [[nodiscard]] asio::cancellation_slot slot() const noexcept override { return done_.slot(); }
 
     [[nodiscard]] std::string_view method() const override {
