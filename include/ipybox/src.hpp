@@ -309,8 +309,16 @@
 
 // The components.
 #ifdef IPYBOX_HTTP
+#include <ipybox/http/impl/challenge.ipp>
 #include <ipybox/http/impl/client.ipp>
 #include <ipybox/http/impl/event_reader.ipp>
+#include <ipybox/http/impl/file_token_store.ipp>
+#include <ipybox/http/impl/form.ipp>
+#include <ipybox/http/impl/loopback_redirect.ipp>
+#include <ipybox/http/impl/oauth_authorizer.ipp>
+#include <ipybox/http/impl/oauth_grant.ipp>
+#include <ipybox/http/impl/oauth_machine.ipp>
+#include <ipybox/http/impl/oauth_metadata.ipp>
 #include <ipybox/http/impl/remote_channel.ipp>
 #include <ipybox/http/impl/remote_sessions.ipp>
 #include <ipybox/http/impl/request_outline.ipp>
