@@ -19,8 +19,12 @@ cmake_minimum_required(VERSION 3.25)
 set(PORT ipybox)
 function(vcpkg_check_features)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "OUT_FEATURE_OPTIONS" "FEATURES")
-  list(GET arg_FEATURES 1 option)
-  set(${arg_OUT_FEATURE_OPTIONS} -D${option}=ON PARENT_SCOPE)
+  set(options)
+  while(arg_FEATURES)
+    list(POP_FRONT arg_FEATURES feature option)
+    list(APPEND options -D${option}=ON)
+  endwhile()
+  set(${arg_OUT_FEATURE_OPTIONS} ${options} PARENT_SCOPE)
 endfunction()
 function(vcpkg_cmake_configure)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "SOURCE_PATH" "OPTIONS")
@@ -81,7 +85,11 @@ def test_the_port_installs_the_library(tmp_path: Path) -> None:
     assert "not used" not in done.stderr, done.stderr  # of an option that CMakeLists.txt does not have
 
     assert sorted(path.name for path in packages.iterdir()) == ["include", "lib", "share"]
-    assert sorted(path.name for path in (packages / "lib").iterdir()) == ["libipybox.a", "libipybox_zmq.a"]
+    assert sorted(path.name for path in (packages / "lib").iterdir()) == [
+        "libipybox.a",
+        "libipybox_http.a",
+        "libipybox_zmq.a",
+    ]
     installed = {path.name for path in (packages / "share/ipybox").iterdir()}
     assert {"ipyboxConfig.cmake", "ipyboxLibraryTargets.cmake", "usage", "copyright"} <= installed
     assert (packages / "include/ipybox/executor.hpp").exists()
@@ -91,4 +99,5 @@ def test_the_port_and_the_manifest_name_the_same_libraries() -> None:
     port = json.loads((PORT / "vcpkg.json").read_text(encoding="utf-8"))
     manifest = json.loads((REPOSITORY / "vcpkg.json").read_text(encoding="utf-8"))
     assert port["dependencies"] == manifest["dependencies"]
-    assert port["features"]["zmq"] == manifest["features"]["zmq"]
+    for feature in ("zmq", "http"):
+        assert port["features"][feature] == manifest["features"][feature]
