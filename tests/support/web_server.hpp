@@ -103,6 +103,8 @@ class web_answer {
         has_failed_ = true;
     }
 
+    /// Whether nothing has failed yet.
+    [[nodiscard]] bool is_open() const { return !has_failed_; }
     [[nodiscard]] bool goes_on() const { return !has_failed_ && !is_stream_; }
 
   private:

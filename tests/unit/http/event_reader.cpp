@@ -86,3 +86,10 @@ TEST_CASE("event_reader: an event that is too long") {
     REQUIRE(in_one_line.read(std::string(longest, 'x')));
     CHECK_FALSE(in_one_line.read("x"));
 }
+
+TEST_CASE("event_reader: an id that no header field could carry is passed over") {
+    event_reader reader(100'000);
+    CHECK(read_in(reader, "id: short\ndata: 1\n\n", 7).size() == 1);
+    CHECK(read_in(reader, "id: " + std::string(50'000, 'x') + "\ndata: 2\n\n", 1000).size() == 1);
+    CHECK(reader.last_id() == "short");
+}

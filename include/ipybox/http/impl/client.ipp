@@ -40,6 +40,8 @@ inline error error_of(CURLcode code, std::string_view detail) {
     auto why = std::string(detail.empty() ? curl().easy_strerror(code) : detail);
     while (!why.empty() && (why.back() == '\n' || why.back() == '.')) why.pop_back();
     if (code == CURLE_OPERATION_TIMEDOUT) return {errc::timed_out, "did not answer in time: " + why};
+    // libcurl says the same of a line that it has no room for.
+    if (code == CURLE_OUT_OF_MEMORY) why = "out of memory, or a header field of more than 100 KiB";
     if (code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE)
         return {errc::mcp_unreachable, "cannot be trusted: " + why};
     return {errc::mcp_unreachable, "cannot be reached: " + why};

@@ -9,6 +9,7 @@
 #include <asio/use_awaitable.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <optional>
 #include <string>
@@ -17,7 +18,8 @@
 
 namespace ipybox::http::detail {
 
-/// Lines from several answers for the one who reads them all. Those who bring more than 1 MiB wait until it was taken.
+/// Lines from several answers for the one who reads them all. Those who bring more than 64 KiB wait until it was taken,
+/// and go on in the order in which they came: one who brings lines without end holds up no other.
 class line_queue {
   public:
     explicit line_queue(asio::any_io_executor const& executor)
@@ -26,10 +28,14 @@ class line_queue {
 
     asio::awaitable<void> put(std::string line) {
         asio::error_code woken;
-        while (waiting_ > most && !end_) co_await taken_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+        auto const place = came_++;
+        while ((waiting_ > most || place != next_) && !end_)
+            co_await taken_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+        ++next_;
         waiting_ += line.size();
         lines_.push_back(std::move(line));
         arrived_.cancel();
+        if (came_ != next_) taken_.cancel(); // it is the next one's turn
     }
 
     /// The next line, valid until the next call. Those that were there at the end come first.
@@ -56,10 +62,12 @@ class line_queue {
     [[nodiscard]] std::optional<error> const& why_ended() const noexcept { return end_; }
 
   private:
-    static constexpr std::size_t most = std::size_t(1) << 20;
+    static constexpr std::size_t most = std::size_t(64) << 10;
 
     std::deque<std::string> lines_;
     std::size_t waiting_ = 0; ///< bytes of them
+    std::uint64_t came_ = 0;  ///< those who brought lines, and
+    std::uint64_t next_ = 0;  ///< the first of them who waits
     std::string line_;        ///< that was taken last
     asio::steady_timer arrived_;
     asio::steady_timer taken_;

@@ -87,7 +87,9 @@ inline bool remote_channel::cancel(std::int64_t id) {
 }
 
 inline void remote_channel::lose(sent_message const& one, error why) {
-    if (one.about.id && told_ && !one.is_cancelled && !one.is_answered) told_(*one.about.id, std::move(why));
+    if (!one.about.id || !told_ || one.is_cancelled || one.is_answered) return;
+    if (why == errc::cancelled) why = error(errc::not_running, "was stopped"); // by `kill`
+    told_(*one.about.id, std::move(why));
 }
 
 inline asio::awaitable<void> remote_channel::close() {

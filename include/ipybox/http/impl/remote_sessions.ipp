@@ -47,7 +47,8 @@ inline asio::awaitable<result<void>> remote_channel::begin_session() {
                           "has forgotten the session, and " + status_text(head->status) + " when one was begun anew");
     auto const answer = co_await only_answer(first, *head);
     auto const before = server_.version;
-    auto const message = mcp::read_rpc_message(answer.value_or(std::string()));
+    auto const text = answer.value_or(std::string()); // the message leads into it
+    auto const message = mcp::read_rpc_message(text);
     on_session(*first, message ? message->result : std::string_view());
     if (!message || server_.version != before) {
         error why(errc::mcp_server_died, "has forgotten the session, and began none of the same version anew");

@@ -3,6 +3,10 @@
 #include <ipybox/async/await_completion.hpp>
 #include <ipybox/http/response.hpp>
 
+#include <asio/post.hpp>
+#include <asio/this_coro.hpp>
+#include <asio/use_awaitable.hpp>
+
 #include <utility>
 
 namespace ipybox::http {
@@ -25,7 +29,7 @@ IPYBOX_DECL asio::awaitable<result<response_head>> response::head() {
 
 IPYBOX_DECL asio::awaitable<result<std::string>> response::read() {
     auto const self = shared_from_this();
-    for (;;) {
+    for (bool has_waited = false;; has_waited = true) {
         std::string piece;
         bool was_held_back = false;
         {
@@ -38,6 +42,11 @@ IPYBOX_DECL asio::awaitable<result<std::string>> response::read() {
             was_held_back = std::exchange(is_held_back_, false);
         }
         if (was_held_back) on_room_();
+        // A server may send without end, faster than it is read: others have their turn.
+        if (!piece.empty() && !has_waited) {
+            auto const current = co_await asio::this_coro::executor;
+            co_await asio::post(current, asio::use_awaitable);
+        }
         if (!piece.empty()) co_return piece;
         co_await changed();
     }
