@@ -82,7 +82,8 @@ class remote_host {
             CHECK_FALSE(thrown);
             outcome = std::move(value);
         };
-        asio::co_spawn(context, registry_.call("s", "t", json{{"a", argument}}), asio::bind_cancellation_slot(slot, keep));
+        asio::co_spawn(context, registry_.call("s", "t", json{{"a", argument}}),
+                       asio::bind_cancellation_slot(slot, keep));
     }
 
     result<mcp::call_result> call() {
